@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +72,26 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_the_probe_sees_what_is_loaded() -> None:
     loaded, _ = _loaded("import promptpex; promptpex.records")
     assert "pydantic" in loaded
+
+
+def test_a_run_loads_nothing_that_writes_specs_cases_or_candidates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prompt.md").write_text("Name the colour of {{thing}}.\n", encoding="utf-8")
+    spec = "prompt: prompt.md\nrules: [{id: r1, rule: It is short., checks: [{kind: word-count, value: 1}]}]\n"
+    (tmp_path / "prompt.spec.yaml").write_text(spec, encoding="utf-8")
+    cases = "".join(f"\n  - {{id: {name}, rule: r1, inputs: {{thing: a {name}}}}}" for name in ("brick", "leaf"))
+    (tmp_path / "prompt.cases.yaml").write_text(f"prompt: prompt.md\ncases:{cases}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    loaded, printed = _loaded(AS_MODULE, "run", "prompt.md", "-m", "fake/RED", "-j", "none")
+    assert "0 of 2" in printed
+    writing = (
+        "promptpex.specs.extract",
+        "promptpex.specs.propose_",
+        "promptpex.cases.generate",
+        "promptpex.synthesis.p",
+    )
+    assert not [name for name in loaded if name.startswith((*writing, "promptpex.workflow.authoring"))]
 
 
 def test_a_session_on_one_machine_loads_nothing_of_a_cluster() -> None:

@@ -17,7 +17,7 @@ from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
 from promptpex.tables.frames import outputs
-from promptpex.workflow import generating, pipeline
+from promptpex.workflow import authoring, generating
 from promptpex.workflow.execution.judges import require_judge
 from promptpex.workflow.preconditions import raise_if_cancelled
 from promptpex.workflow.project_files import Files, read_existing, read_prompt
@@ -100,9 +100,9 @@ def write_tables(folder: Path, made: Tables) -> None:
 
 async def _material(session: Session, prompt: Prompt, files: Files) -> tuple[Spec, Suite]:
     if not files.spec.exists():
-        await pipeline.extract(session, files)
+        await authoring.extract(session, files)
     if not files.suite.exists():
-        await pipeline.generate(session, files)
+        await authoring.generate(session, files)
     spec = read_spec(files.spec)
     return spec, read_suite(files.suite, spec, prompt)
 

@@ -12,14 +12,11 @@ from math import ceil
 
 from promptpex.assertions import questions_of
 from promptpex.cases.batches import MOST_CASES, batches
-from promptpex.cases.new_cases_request import request_text
 from promptpex.cases.plan import Generation, Plan
-from promptpex.cases.rate import unrated
 from promptpex.core.records import Message, Prompt, Spec, Suite
 from promptpex.core.translation import tr, tr_n
 from promptpex.llm.stack import rates_for
 from promptpex.workflow.execution.expected_scores import asked_about
-from promptpex.workflow.generating import generation, planned
 from promptpex.workflow.importing.embedded_tests import own_cases
 from promptpex.workflow.metrics.metric_scores import metrics_of
 from promptpex.workflow.planned_run import plan_run
@@ -86,6 +83,8 @@ def number_of_cases(session: Session, prompt: Prompt, spec: Spec | None, suite: 
     variants among them."""
     if suite is not None:
         return len(suite.usable())
+    from promptpex.workflow.generating import generation, planned
+
     if spec is None:
         new = _typical_cases(session, generation(session, prompt))
     else:
@@ -113,6 +112,10 @@ def generation_lines(
     Args:
         rating: whether the cases are to be rated as well.
     """
+    from promptpex.cases.new_cases_request import request_text
+    from promptpex.cases.rate import unrated
+    from promptpex.workflow.generating import generation
+
     options = generation(session, prompt)
     asked = batches(todo.make, options.rules_per_request)
     texts = [request_text(prompt, spec, batch, options, todo.keep).messages for batch in asked]
@@ -189,6 +192,8 @@ def tokens_of(messages: Iterable[Message]) -> int:
 
 
 def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[EstimateLine]:
+    from promptpex.workflow.generating import generation, planned
+
     if spec is not None:
         return generation_lines(session, prompt, spec, planned(session, prompt, spec, Suite(prompt=spec.prompt)))
     options = generation(session, prompt)

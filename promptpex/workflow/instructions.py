@@ -32,6 +32,8 @@ def checked_instructions(value: object, path: str | None) -> Mapping[str, str]:
     Raises:
         ConfigError: with what is wrong.
     """
+    if value == {}:
+        return {}
     names = instructed()
     if not isinstance(value, Mapping):
         raise ConfigError(f"'instructions' must name stages, each with its text ({', '.join(names)})", path=path)

@@ -1,32 +1,22 @@
-"""The commands on files: extract, update, generate, run and judge, each from reading to writing."""
+"""Running and judging a prompt's files, from reading them to writing the run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.cases.file import read_suite, usable_cases, write_suite
+from promptpex.cases.file import read_suite, usable_cases
 from promptpex.cases.input_type_problems import unusable_schemas
-from promptpex.cases.plan import Plan, brought_along, targets_of
-from promptpex.cases.validity import narrow_conditions
-from promptpex.core.errors import InputError, SuiteError
+from promptpex.core.errors import SuiteError
 from promptpex.core.events import Notice
-from promptpex.core.records import Case, Manifest, Metric, ModelName, PartOfSuite, Prompt, Run, Spec, Suite
+from promptpex.core.records import Manifest, Metric, ModelName, PartOfSuite, Prompt, Run, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
-from promptpex.specs.file import write_spec
-from promptpex.specs.groundedness import Groundedness
-from promptpex.specs.input_declarations import unread_declarations
-from promptpex.specs.source_quotes import uncovered
-from promptpex.tables import check_weights, untriggered, verdicts
-from promptpex.workflow import generating, specifying
+from promptpex.tables import check_weights
 from promptpex.workflow.estimate import (
     EstimateLine,
     estimate,
-    extraction_lines,
-    generation_lines,
     number_of_cases,
 )
 from promptpex.workflow.execution import run_records
@@ -35,15 +25,12 @@ from promptpex.workflow.execution.judges import require_judge
 from promptpex.workflow.execution.run_into_folder import execute_into_folder
 from promptpex.workflow.execution.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
 from promptpex.workflow.front_matter_model import take_own_model
-from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.grading.peoples_grades import prompt_file_of, with_calibrations_of_now
-from promptpex.workflow.importing.embedded_tests import first_suite, with_own_rules
+from promptpex.workflow.importing.embedded_tests import first_suite
 from promptpex.workflow.metrics.metric_scores import announce_requests, metrics_of, metrics_to_score
 from promptpex.workflow.output_params import announce_overruled
 from promptpex.workflow.preconditions import (
-    raise_if_cancelled,
     require_answers_within_tpm,
-    require_author,
     require_checker,
     require_decidable,
     require_expected,
@@ -52,93 +39,16 @@ from promptpex.workflow.preconditions import (
     require_prices,
     require_ranked_metric,
 )
-from promptpex.workflow.project_files import Files, read_existing, read_for_update, read_prompt
+from promptpex.workflow.project_files import Files, read_existing, read_prompt
 from promptpex.workflow.session import Session
-from promptpex.workflow.specifying import Update
 from promptpex.workflow.startup_notices import (
     announce_effort,
-    name_uncited_sentences,
     warn_about_changed_prompt,
     warn_about_orphans,
-    warn_about_ungrounded_rules,
     warn_about_unusable_expected,
 )
 from promptpex.workflow.statistical_power import detectable
 from promptpex.workflow.validation.rule_problems import read_for_prompt
-
-
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """A spec as extracted, for each rule whether the prompt states it, and the sentences that no rule cites."""
-
-    spec: Spec
-    groundedness: tuple[Groundedness, ...]
-    uncited: tuple[str, ...]
-
-
-async def extract(session: Session, files: Files) -> Extracted:
-    """Extracts the spec of a prompt with the author model and writes it beside the prompt."""
-    prompt = read_prompt(session, files.prompt)
-    require_author(session)
-    require_checker(session)
-    announce_effort(session, extraction_lines(session, prompt))
-    return await _extract(session, prompt, files)
-
-
-async def update(session: Session, files: Files, *, more: bool = False) -> Update:
-    """Brings the spec up to date with a changed prompt and writes it; people's rules and comments stay.
-
-    Args:
-        more: whether to ask for rules that the spec lacks although the prompt is the same.
-    """
-    prompt, spec, suite = read_for_update(session, files, changed=True)
-    require_author(session)
-    require_checker(session)
-    updated = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
-    raise_if_cancelled(session)
-    write_spec(files.spec, updated.spec)
-    current = [rule for rule in updated.spec.rules if not rule.stale]
-    updated = replace(updated, uncited=uncovered(current, prompt))
-    if more and not (updated.added or updated.back):
-        session.emit(Notice(stored("the author names no further rule (--fresh asks again)")))
-    if updated.asked:
-        warn_about_ungrounded_rules(session, prompt, [rule for rule in current if rule.id in updated.added])
-        name_uncited_sentences(session, prompt, current)
-    if session.settings.verify:
-        return replace(updated, groundedness=tuple(await specifying.groundedness(session, prompt, updated.spec)))
-    return updated
-
-
-async def generate(session: Session, files: Files, wishes: Wishes = Wishes()) -> Generated:
-    """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
-    require_judges_of_expected(session)
-    prompt, spec, suite = read_for_update(session, files)
-    if not wishes.only_own(suite):
-        require_author(session)
-    announce_effort(session, _planned(session, prompt, spec, suite, wishes)[1])
-    return await _generate(session, files, prompt, spec, suite, wishes)
-
-
-def planned(session: Session, files: Files, wishes: Wishes = Wishes()) -> tuple[Plan, list[EstimateLine]]:
-    """What ``generate`` would do and what that would cost; nothing is asked and nothing written."""
-    return _planned(session, *read_for_update(session, files), wishes)
-
-
-def _planned(
-    session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes
-) -> tuple[Plan, list[EstimateLine]]:
-    todo = generating.planned(session, prompt, spec, suite, wishes)
-    rating = wishes.rating and not wishes.only_own(suite)
-    return todo, generation_lines(session, prompt, spec, todo, rating=rating)
-
-
-async def make_baseline(session: Session, files: Files, path: Path, count: int) -> Suite:
-    """Writes a baseline suite, made from the prompt alone, into a file of its own."""
-    prompt = read_prompt(session, files.prompt)
-    require_author(session)
-    suite = await generating.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
-    write_suite(path, suite)
-    return suite
 
 
 async def run(
@@ -192,7 +102,9 @@ def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> Checked
         require_checker(session)
     if not files.suite.exists():
         require_judges_of_expected(session)
-        generating.generation(session, prompt)
+        from promptpex.workflow.generating import generation
+
+        generation(session, prompt)
         require_expected(session.settings.rank_by, ())
     author = session.roles.author().model if needs_author(files) else None
     models, judges = session.roles.models(), session.roles.named_judges()
@@ -309,106 +221,13 @@ def _tell_of_replaced(session: Session, before: Manifest, after: Manifest) -> No
         session.emit(Notice(message))
 
 
-async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
-    for sentence in unread_declarations(prompt):
-        session.emit(Notice(f"{files.prompt.name}: {sentence}", "warning"))
-    before, suite = _latest_run(session, prompt), _earlier_cases(session, files)
-    spec = await specifying.extract(session, prompt, spec_for=files.prompt.name, suite=suite, before=before)
-    raise_if_cancelled(session)
-    whole = with_own_rules(session, prompt, spec)
-    write_spec(files.spec, whole)
-    warn_about_ungrounded_rules(session, prompt, spec.rules)
-    name_uncited_sentences(session, prompt, spec.rules)
-    groundedness = tuple(await specifying.groundedness(session, prompt, spec))
-    return Extracted(whole, groundedness, uncovered(spec.rules, prompt))
-
-
-async def _generate(
-    session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes = Wishes()
-) -> Generated:
-    unmet = _untriggered(session, prompt, spec, suite)
-    generated = await generating.generate(session, prompt, spec, suite, wishes, unmet)
-    raise_if_cancelled(session)
-    generating.require_cases(session, generated)
-    if not wishes.only_own(suite):
-        generated = replace(generated, suite=_widened(session, files, prompt, spec, generated.suite))
-    write_suite(files.suite, generated.suite)
-    return generated
-
-
-def _widened(session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite) -> Suite:
-    """Drops from the spec's file the proposed conditions that exclude a case written for their rule, with the checks
-    that were tried only where they hold; the suite for that spec, with the same cases."""
-    narrow = narrow_conditions(spec, suite.usable())
-    if not narrow:
-        return suite
-    for rule, case in narrow.items():
-        dropped = stored("the condition was dropped")
-        if any(one.id == rule and one.checks for one in spec.rules):
-            dropped = stored("the condition was dropped with its checks, and a judge decides the rule")
-        message = stored(
-            "{rule}: its condition excludes {case}, a case written for it; {part}", rule=rule, case=case, part=dropped
-        )
-        session.emit(Notice(message, "warning"))
-    rules = (rule.replace(when=(), checks=(), decides="wholly") if rule.id in narrow else rule for rule in spec.rules)
-    wider = write_spec(files.spec, spec.replace(rules=tuple(rules)))
-    targets = partial(targets_of, prompt, options=generating.generation(session, prompt))
-    return brought_along(suite, targets(spec), targets(wider))
-
-
-def _earlier_cases(session: Session, files: Files) -> Suite | None:
-    """The cases that there are before there is a spec, if they can be read: proposed checks may not refuse what they
-    expect."""
-    if not session.settings.checks or not files.suite.exists():
-        return None
-    try:
-        return read_suite(files.suite)
-    except InputError as error:
-        session.emit(
-            Notice(
-                stored("checks are not compared with the expected outputs of the cases: {why}", why=error), "warning"
-            )
-        )
-        return None
-
-
-def _latest_run(session: Session, prompt: Prompt) -> Run | None:
-    """The latest run of the prompt, if one can be read; proposed checks are compared with its verdicts."""
-    if not session.settings.checks:
-        return None
-    folder = runs.latest_of(Path(session.settings.results), prompt.name)
-    try:
-        return runs.read(folder) if folder is not None else None
-    except InputError as error:
-        session.emit(Notice(stored("checks are not compared with the latest run: {why}", why=error), "warning"))
-        return None
-
-
-def _untriggered(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> tuple[str, ...]:
-    """The cases that did not meet the condition of their rule in the latest run, and are what they were then."""
-    folder = runs.latest_of(Path(session.settings.results), prompt.name) if suite.cases else None
-    try:
-        run = runs.read_columns(folder) if folder is not None else None
-    except InputError:
-        return ()  # a run that cannot be read tells nothing of the cases; `report` says what is wrong with it
-    if run is None:
-        return ()
-    now = {case.id: _aim(case, spec) for case in suite.cases}
-    before = {case.id: _aim(case, run.spec) for case in run.suite.cases}
-    return tuple(case for case in untriggered(verdicts(run)) if now.get(case) == before.get(case))
-
-
-def _aim(case: Case, spec: Spec) -> tuple[object, ...]:
-    """What a case tests: its inputs, and its rule with its words and its condition."""
-    rule = spec.rule(case.rule) if case.rule is not None else None
-    return case.inputs, case.rule, rule and rule.rule, rule and rule.when
-
-
 async def _spec_of_run(session: Session, prompt: Prompt, files: Files) -> Spec:
     """The spec of a run, extracted if it is missing, with warnings about what does not fit the prompt."""
     existed = files.spec.exists()
     if not existed:
-        await _extract(session, prompt, files)
+        from promptpex.workflow import authoring
+
+        await authoring.write_missing_spec(session, prompt, files)
     spec = read_for_prompt(files.spec, prompt)
     for message in unusable_schemas(spec.inputs).values():
         session.emit(Notice(f"{files.spec.name}: {message}", "warning"))
@@ -425,7 +244,9 @@ async def _suite_of_run(session: Session, prompt: Prompt, files: Files, spec: Sp
         InputError: weights that name neither a kind of case nor a rule; no expected output to rank models by.
     """
     if not files.suite.exists():
-        await _generate(session, files, prompt, spec, first_suite(prompt, files.prompt.name))
+        from promptpex.workflow import authoring
+
+        await authoring.write_cases(session, files, prompt, spec, first_suite(prompt, files.prompt.name))
     suite = read_suite(files.suite, spec, prompt)
     warn_about_orphans(session, spec, suite)
     warn_about_unusable_expected(session, suite)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from promptpex.cases.file import read_suite
 from promptpex.config import load
 from promptpex.specs.file import read_spec
+from promptpex.workflow.authoring import extract, generate, update
 from promptpex.workflow.generating import Wishes
-from promptpex.workflow.pipeline import extract, generate, update
 from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import Session, open_session
 from tests.e2e.scripted_author import Author

@@ -18,8 +18,9 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.report.secondary_tables import footnotes
+from promptpex.workflow.authoring import extract, generate
 from promptpex.workflow.generating import Wishes
-from promptpex.workflow.pipeline import extract, generate, judge, run
+from promptpex.workflow.pipeline import judge, run
 from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import open_session
 from tests.samples import asked, colour_author, contents, written_cases

@@ -10,7 +10,8 @@ import pytest
 from promptpex.config import load
 from promptpex.core.errors import InputError
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.pipeline import generate, judge, run, update
+from promptpex.workflow.authoring import generate, update
+from promptpex.workflow.pipeline import judge, run
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 

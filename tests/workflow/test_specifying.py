@@ -18,8 +18,9 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
+from promptpex.workflow.authoring import extract, generate, planned, update
 from promptpex.workflow.generating import Quality, Wishes
-from promptpex.workflow.pipeline import extract, generate, planned, run, update
+from promptpex.workflow.pipeline import run
 from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import open_session
 from tests.e2e.scripted_author import Author

@@ -17,8 +17,9 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.report.summary import summarise, to_dict
 from promptpex.tables import untriggered, verdicts
+from promptpex.workflow.authoring import generate
 from promptpex.workflow.generating import Generated, Wishes
-from promptpex.workflow.pipeline import generate, run
+from promptpex.workflow.pipeline import run
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from tests.cases.test_prioritize import FULL, SPEC

@@ -55,7 +55,7 @@ def command(
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.core.errors import SpecError
-    from promptpex.workflow.pipeline import extract
+    from promptpex.workflow.authoring import extract
     from promptpex.workflow.project_files import files_of, require_files
 
     require_files(None, cases)
@@ -123,7 +123,7 @@ def _say_rules(count: int, files: Files) -> None:
 def _update(files: Files, as_json: bool, flags: dict[str, Any], more: bool) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.workflow.pipeline import update
+    from promptpex.workflow.authoring import update
 
     updated = work(flags, lambda session: update(session, files, more=more), start=files.prompt.parent)
     changes = {

@@ -97,7 +97,7 @@ def _require_alone(**given: object) -> None:
 def _generate(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.workflow.pipeline import generate
+    from promptpex.workflow.authoring import generate
 
     generated = work(flags, lambda session: generate(session, files, wishes), start=files.prompt.parent)
     kept_count, retired = len(generated.plan.keep), len(generated.plan.retire)
@@ -192,7 +192,7 @@ def _dry(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]) -> 
     from promptpex.cli.command_session import work
     from promptpex.cli.commands.estimate import show
     from promptpex.cli.output import print_json
-    from promptpex.workflow.pipeline import planned
+    from promptpex.workflow.authoring import planned
 
     async def job(session: Any) -> Any:
         return planned(session, files, wishes)
@@ -231,7 +231,7 @@ def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) ->
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.promptfile import stem
-    from promptpex.workflow.pipeline import make_baseline
+    from promptpex.workflow.authoring import make_baseline
 
     path = files.suite.with_name(f"{stem(files.prompt)}.baseline.yaml")
     suite = work(flags, lambda session: make_baseline(session, files, path, count), start=files.prompt.parent)

@@ -8,6 +8,7 @@ them in a module of its own.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -34,21 +35,25 @@ def unregister(name: str) -> None:
 
 def stages(part: str | None = None) -> tuple[Stage, ...]:
     """All stages, or those of one part, in the order in which they ask."""
-    return tuple(stage for stage in _all().values() if part in (None, stage.part))
+    every = sorted({module.name for module in iter_modules(__path__)} - {"stage"}, key=_place)
+    own = {stage.name: stage for name in ([part] if part else every) for stage in _built_in(name)}
+    known = {**own, **_registered}.values()
+    return tuple(stage for stage in known if part in (None, stage.part))
 
 
 def find(name: str) -> Stage:
-    """The stage of this name.
+    """The stage of this name; one of ``run`` is found without loading the parts that write.
 
     Raises:
         KeyError: there is none.
     """
-    return _all()[name]
+    known = {stage.name: stage for stage in stages("run")}
+    return known[name] if name in known else {stage.name: stage for stage in stages()}[name]
 
 
 def names() -> tuple[str, ...]:
     """The names of all stages."""
-    return tuple(_all())
+    return tuple(stage.name for stage in stages())
 
 
 def instructed() -> tuple[str, ...]:
@@ -58,19 +63,16 @@ def instructed() -> tuple[str, ...]:
 
 def label(name: str) -> str:
     """What progress calls a stage; its name where it is not registered, as in logs of other programs."""
-    stage = _all().get(name)
-    return name if stage is None else shown(stage.label)
-
-
-def _all() -> dict[str, Stage]:
-    return {**_built_in(), **_registered}
+    with suppress(KeyError):
+        return shown(find(name).label)
+    return name
 
 
 @cache
-def _built_in() -> dict[str, Stage]:
+def _built_in(part: str) -> tuple[Stage, ...]:
     """Imported when they are first wanted: what counts the requests of a run needs the registry itself."""
-    parts = sorted({module.name for module in iter_modules(__path__)} - {"stage"}, key=_place)
-    return {stage.name: stage for part in parts for stage in import_module(f"{__name__}.{part}").STAGES}
+    own: tuple[Stage, ...] = import_module(f"{__name__}.{part}").STAGES
+    return own
 
 
 def _place(part: str) -> tuple[int, str]:

@@ -14,7 +14,8 @@ from promptpex.core.records import Request, Rule
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.workflow.pipeline import extract, run, update
+from promptpex.workflow.authoring import extract, update
+from promptpex.workflow.pipeline import run
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.specifying import evidence_of
