@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from promptpex.core.errors import PromptpexError
 from promptpex.core.translation import Key, tr
 from promptpex.web.interfaces import Ports
-from promptpex.web.pages import batches, card, choice, comparison, criteria, grading, runs, sign_in, static_files
+from promptpex.web.pages import batches, card, comparison, criteria, grading, runs, sign_in, static_files
 from promptpex.web.security import FAILED, App, BrowserSessions, Guard, Refusal, sentence_alone, wants_page
 from promptpex.web.shared_by_pages import Site, Tab
 
@@ -26,7 +26,6 @@ PAGES: tuple[tuple[Callable[[Site], Sequence[Route]], Tab | None], ...] = (
     (comparison.routes, None),
     (grading.routes, Tab(Key("Grade"), "/grade")),
     (criteria.routes, Tab(Key("Criteria"), criteria.CRITERIA)),
-    (choice.routes, Tab(Key("Choice"), choice.CHOICE)),
     (card.routes, Tab(Key("Report card"), card.CARD)),
 )
 """The routes of each group of pages, and its place in the navigation; a group that gives no route has none."""

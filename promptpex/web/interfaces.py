@@ -14,7 +14,6 @@ from typing import Protocol
 from promptpex.core.records import AnyRun, Choice, Means, Prompt, ReportCard
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.grading.desk import GradingDesk
-from promptpex.report.choices.records import ChoicePage
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.run_comparison import RunComparison
 from promptpex.tables import PeoplesGrades
@@ -155,7 +154,6 @@ class Ports:
         run: the folder of the run that the command names, which may lie elsewhere; None where it names none.
         start: the path of the page that a browser is led to once it is let in.
         comparing: compares two runs.
-        choice: gives what there is to say of a choice of assertions, as its files are at that moment.
         criteria: the criteria that people judge by, and their candidates.
         card: the report card.
         grading: what people grade.
@@ -167,7 +165,6 @@ class Ports:
     run: Path | None = None
     start: str = "/"
     comparing: ComparisonPort | None = None
-    choice: Callable[[], ChoicePage] | None = None
     criteria: CriteriaPort | None = None
     card: CardPort | None = None
     grading: GradingPort | None = None

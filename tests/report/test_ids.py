@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 
 from promptpex.core.records import Case, Rule, Run
 from promptpex.report import summarise
-from promptpex.report.choices import page as choices
 from promptpex.report.html_page import html
 from promptpex.report.ids import anchor, shortened
-from tests.report.choices import choice_records
 from tests.report.printed import printed
 from tests.report.test_html_page import EVIL, Reader, assert_harmless
 from tests.tables.by_hand import output, run, score, verdict
@@ -99,7 +97,7 @@ def test_the_terminal_shows_the_ends_of_long_ids() -> None:
 
 CHROMIUM = shutil.which("chromium")
 FRAMES = """<!doctype html><body><pre id=o></pre><script>
-const frames = [360, 768, 1280].flatMap(width => ['report.html', 'choice.html'].map(file => [width, file]));
+const frames = [360, 768, 1280].map(width => [width, 'report.html']);
 const measured = [];
 for (const [width, file] of frames) {
   const frame = document.createElement('iframe');
@@ -121,9 +119,8 @@ for (const [width, file] of frames) {
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_nothing_stands_out_of_the_page_at_any_width(tmp_path: Path) -> None:
-    """A phone's 360 px among them; only what scrolls by itself may be wider. A run's page and that of a choice."""
+    """A phone's 360 px among them; only what scrolls by itself may be wider."""
     assert CHROMIUM is not None
-    (tmp_path / "choice.html").write_text(choices.html(choice_records.page(CASE)), encoding="utf-8")
     (tmp_path / "report.html").write_text(html(summarise(made())), encoding="utf-8")
     (tmp_path / "frames.html").write_text(FRAMES, encoding="utf-8")
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
@@ -131,8 +128,7 @@ def test_nothing_stands_out_of_the_page_at_any_width(tmp_path: Path) -> None:
                (tmp_path / "frames.html").as_uri()]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     measured = json.loads(unescape(done.stdout.partition('<pre id="o">')[2].partition("END</pre>")[0]))
-    sizes = sorted((one["width"], one["file"]) for one in measured)
-    assert sizes == [(width, file) for width in (360, 768, 1280) for file in ("choice.html", "report.html")]
+    assert sorted(one["width"] for one in measured) == [360, 768, 1280]
     for one in measured:
         assert one["elements"] > 100
         assert one["over"] == []

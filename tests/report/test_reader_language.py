@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import cache
 from html import unescape as html_text
 from pathlib import Path
@@ -15,7 +14,6 @@ from promptpex.core.records import AnyRun, PartOfSuite, Run
 from promptpex.core.translation import reading_in
 from promptpex.promptfile import renderer
 from promptpex.report import Summary, gate_formats, summarise, to_dict
-from promptpex.report.choices.page import html as choice_html
 from promptpex.report.files import write
 from promptpex.report.gate import Limits, decided, stated
 from promptpex.report.gate_result import GateResult, gate_result
@@ -24,7 +22,6 @@ from promptpex.report.notebook import run_html
 from promptpex.report.translated_values import reason_of
 from promptpex.tables import records
 from tests.marked_language import Marked, ReadPage, data_of, unmarked
-from tests.report.choices.choice_records import page as choice
 from tests.report.printed import printed
 from tests.report.test_secondary_tables import full
 from tests.tables.by_hand import colours, output, score, verdict
@@ -91,14 +88,6 @@ def test_every_text_of_a_terminal_is_of_the_catalogue(name: str, all_tables: boo
         lines = printed(summary, width=4000, full=all_tables).splitlines()
     assert "⟦" in "".join(lines)
     assert not foreign(lines, summary.run)
-
-
-def test_every_text_of_the_page_of_a_choice_is_of_the_catalogue() -> None:
-    with reading_in(Marked()):
-        texts = ReadPage(choice_html(choice())).texts
-    assert len(texts) > 80
-    known = data_of(asdict(choice())) | {"FFR", "names_a_year, is_short", "work", "always."}
-    assert not sorted({rest for text in texts if (rest := unmarked(text, known))})
 
 
 @pytest.mark.parametrize("layout", [gate_formats.markdown, lambda one: gate_formats.junit([one], {})])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ from promptpex.core.records import BatchManifest, BatchPart, ReportCard
 from promptpex.core.records.criteria_board import CriteriaBoard
 from promptpex.report.runs.batch_folder import write_batch
 from promptpex.web.interfaces import Ports
-from tests.report.choices.choice_records import page as choice_page
 from tests.tables.by_hand import output, run, verdict
 from tests.web.browser import Browser
 from tests.web.hostile import HOSTILE, assert_nothing_runs
@@ -34,15 +31,13 @@ async def test_no_page_of_runs_executes_what_it_shows(tmp_path: Path, browser: B
     damaged = tmp_path / "evil" / "<script>alert(1)<script>"
     damaged.mkdir()
     (damaged / "manifest.json").write_text('{"run": "<script>alert(1)</script>"}')
-    choice = partial(choice_page, JOINED)
-    with served(replace(with_comparisons(tmp_path), choice=choice)) as page_server:
+    with served(with_comparisons(tmp_path)) as page_server:
         page = await browser.page()
         await page.open(page_server.link)
         for path, expected in (
             ("/", "damaged"),
             ("/runs/evil/first", "how well do the models follow it?"),
             ("/runs/evil/second", "how well do the models follow it?"),
-            ("/choice", "which assertions are worth having?"),
             ("/compare?before=evil%2Ffirst&after=evil%2Fsecond", "what changed?"),
         ):
             await assert_nothing_runs(page, f"{page_server.address}{path}", expected)

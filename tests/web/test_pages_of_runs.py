@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.errors import SynthesisError
 from promptpex.report import runs, summarise
-from promptpex.report.choices.page import html as html_of_choice
-from promptpex.report.choices.records import ChoicePage
 from promptpex.report.html_page import html
 from promptpex.report.runs.listing import RunList
 from promptpex.web.interfaces import Ports
-from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import DESKTOP, PHONE, Browser
 from tests.web.marked_pages import english_of, served_marked
 from tests.web.serving import page_of, served, words
@@ -150,22 +146,6 @@ async def test_a_run_from_elsewhere_is_shown_too(results: Path, tmp_path: Path) 
     with served(Ports(results, folder, f"/runs/{key}")) as server:
         assert "far" in words(await page_of(server, "/"))
         assert "Run far" in words(await page_of(server, f"/runs/{key}"))
-
-
-async def test_a_choice_is_shown_as_it_is_now(tmp_path: Path) -> None:
-    def damaged() -> ChoicePage:
-        raise SynthesisError("is damaged", path="candidates.yaml")
-
-    with served(Ports(tmp_path, start="/choice", choice=choice_page)) as server:
-        page = await page_of(server, "/choice")
-        nav = page[page.index("<nav") : page.index("</nav>")]
-        assert words(nav) == "Runs Choice"
-        assert html_of_choice(choice_page()).partition("</head>")[2].split("<header>")[1] in page
-    with served(Ports(tmp_path, choice=damaged)) as server:
-        assert "candidates.yaml: is damaged" in words(await page_of(server, "/choice", 422))
-    with served(Ports(tmp_path)) as server:
-        assert "Choice" not in await page_of(server, "/")
-        await page_of(server, "/choice", 404)
 
 
 def test_a_run_is_listed_once_however_it_is_named(results: Path) -> None:

@@ -6,14 +6,13 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import pytest
 
 from promptpex.core.errors import PromptpexError, StoreLocked, SynthesisError
-from promptpex.report.choices.records import ChoicePage
-from promptpex.web.interfaces import Ports
+from promptpex.web.interfaces import CriteriaPort, Ports
 from promptpex.web.security import FAILED, HEADERS, LARGEST_BODY, BrowserSessions, Guard, Refusal, cookie_name
 from tests.web.serving import Served, served
 
@@ -251,33 +250,38 @@ async def test_a_body_without_a_length_is_counted_as_it_comes() -> None:
     assert await Exchange(b"x", **{"content-length": str(LARGEST_BODY + 1)}).through(reads_all) == 413
 
 
-async def test_a_page_that_fails_ends_alone_and_is_said_in_the_terminal(tmp_path: Path) -> None:
-    def broken() -> ChoicePage:
-        raise KeyError("\x1b[31m<script>")
+def broken(error: Exception) -> CriteriaPort:
+    """Criteria of which nothing can be shown."""
 
-    with served(Ports(tmp_path, choice=broken)) as failing:
+    class Broken:
+        def board(self) -> None:
+            raise error
+
+    return cast(CriteriaPort, Broken())
+
+
+async def test_a_page_that_fails_ends_alone_and_is_said_in_the_terminal(tmp_path: Path) -> None:
+    ports = Ports(tmp_path, criteria=broken(KeyError("\x1b[31m<script>")))
+    with served(ports) as failing:
         async with failing.session() as session:
             for accept, expected in (("text/html", f"<p>{FAILED}</p>"), ("*/*", json.dumps({"error": FAILED}))):
-                async with session.get("/choice", headers={"Accept": accept}) as answer:
+                async with session.get("/criteria", headers={"Accept": accept}) as answer:
                     assert answer.status == 500
                     assert expected in await answer.text()
             async with session.get("/") as answer:
                 assert answer.status == 200
     sentence = "promptpex: a page failed (KeyError: '\\x1b[31m<script>'); please report it"
     assert failing.lines[1:] == [sentence] * 2
-    with served(Ports(tmp_path, choice=broken), debug=True) as failing:
-        async with failing.session() as session, session.get("/choice"):
+    with served(ports, debug=True) as failing:
+        async with failing.session() as session, session.get("/criteria"):
             pass
     assert failing.lines[2].startswith("Traceback")
 
 
 @pytest.mark.parametrize("error", [StoreLocked("the store is locked"), SynthesisError("is odd", path="x.yaml")])
 async def test_what_the_user_can_act_on_is_a_sentence_on_the_page(tmp_path: Path, error: PromptpexError) -> None:
-    def broken() -> ChoicePage:
-        raise error
-
-    with served(Ports(tmp_path, choice=broken)) as failing:
-        async with failing.session() as session, session.get("/choice") as answer:
+    with served(Ports(tmp_path, criteria=broken(error))) as failing:
+        async with failing.session() as session, session.get("/criteria") as answer:
             assert (answer.status, await answer.json()) == (422, {"error": str(error)})
     assert len(failing.lines) == 1
 

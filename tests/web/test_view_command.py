@@ -108,19 +108,11 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path, named: str) -> None:
     assert done.err == f"promptpex: {named}: no such run; {ways}\n"
 
 
-async def test_a_synthesis_folder_is_shown_by_its_choice(tmp_path: Path) -> None:
-    folder = tmp_path / "mail.synthesis"
-    folder.mkdir()
-    async with serving("view", "mail.synthesis", "--port", "0", cwd=tmp_path) as command:
-        link = await command.link()
-        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
-            async with session.get(link) as answer:
-                assert 'content="0;url=/choice"' in await answer.text()
-            async with session.get(link.partition("/enter")[0] + "/choice", headers={"Accept": "text/html"}) as answer:
-                assert answer.status == 422
-                assert "mail.synthesis" in await answer.text()
-        done = await command.ended()
-    assert (done.code, done.err) == (0, "")
+def test_a_synthesis_folder_has_no_page(tmp_path: Path) -> None:
+    (tmp_path / "mail.synthesis").mkdir()
+    done = in_process("view", "mail.synthesis", "--no-open", "--port", "0", cwd=tmp_path)
+    message = "a synthesis folder has no page; `promptpex report mail.synthesis` says what was chosen"
+    assert (done.code, done.err) == (2, f"promptpex: mail.synthesis: {message}\n")
 
 
 def test_a_port_that_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
-from promptpex.core.translation import tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -34,7 +33,7 @@ def command(runs: tuple[Path, ...], as_json: bool, full: bool, opened: bool, **f
 
     No model is asked: the run's folder has all of it. RUN is a run's folder, id or name, a batch, or prompts, whose
     latest runs are meant; by default what was run last. Of several it is one table, and an index to their reports. Of a
-    synthesis folder, such as prompt.synthesis, it is the report of the last choice of assertions. Where people
+    synthesis folder, such as prompt.synthesis, it is the last choice of assertions, with its tables. Where people
     graded outputs, the report corrects its figures by their grades.
     """
     from promptpex.cli.command_session import report_options, settings
@@ -50,7 +49,9 @@ def command(runs: tuple[Path, ...], as_json: bool, full: bool, opened: bool, **f
         if view:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in view)
             raise click.UsageError(f"{names} changes the report of a run; {folder} is a synthesis folder")
-        _open(_of_choice(folder, as_json), opened)
+        if opened:
+            raise click.UsageError(f"--open opens the report of a run; {folder} is a synthesis folder")
+        _of_choice(folder, as_json)
         return 0
     named_runs = runs_meant(runs, Path(resolved.settings.results))
     if not named_runs.is_one:
@@ -112,20 +113,21 @@ def _weighed(folder: Path, least: float) -> Run:
     return reweighed(with_calibrations_of_now(runs.read(folder), notices(verbose=False)), least)
 
 
-def _of_choice(folder: Path, as_json: bool) -> Path:
-    """Writes the report of the choice that a synthesis folder keeps, says what it is, and gives its file."""
+def _of_choice(folder: Path, as_json: bool) -> None:
+    """Says what the choice is that a synthesis folder keeps, and writes its tables."""
     from promptpex.cli.in_words.layout import wrapped
     from promptpex.cli.output import print_json, say
+    from promptpex.report.cards import choice_tables
     from promptpex.synthesis.choice.saved_choice import CHOICE
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.workflow.synthesis.choice_report import report_of_folder
 
-    page, path = report_of_folder(folder)
+    report = report_of_folder(folder)
+    tables = choice_tables.write(report.candidates, report.examples, folder)
     if as_json:
         choice = CHOICE.read(SynthesisFolder(folder).selection)
-        print_json({"choice": choice and choice.to_dict(), "report": str(path)})
-        return path
-    for line in wrapped(page.answer, *filter(None, [page.labels]), *page.notices):
+        print_json({"choice": choice and choice.to_dict(), "tables": list(map(str, tables))})
+        return
+    for line in wrapped(report.answer, *filter(None, [report.labels]), *report.notices):
         say(line)
-    say("\n" + tr("Report in {path}", path=path))
-    return path
+    say(f"\n{choice_tables.places(tables)}")

@@ -104,17 +104,17 @@ def command(
 
     settings({"report_language": flags["report_language"]}, start=source.parent)
     if method == ALIGNED:
-        choice, why_none, not_kept = _by_alignment(source, coverage, ffr, graders, as_json)
+        choice, not_kept = _by_alignment(source, coverage, ffr, graders, as_json)
     elif source.is_dir():
         choice = _from_folder(source, method, _limits(coverage, ffr), time_limit, weigh_questions, curve)
-        why_none, not_kept = _show_choice(choice, as_json, with_curve=curve)
+        not_kept = _show_choice(choice, as_json, with_curve=curve)
     else:
         if into_spec or out is not None:
             raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
         limits = _limits(coverage, ffr)
         selection = _from_file(source, pipeline, transitive, method, limits, time_limit, screen, as_json)
         return 0 if selection.chosen is not None else 1
-    _report(source, choice, why_none, as_json)
+    _write_tables(source, choice, as_json)
     _use(source, choice, into_spec and _goes_in(not_kept, allow_over_limit), out)
     return 0 if choice.selection.chosen is not None else 1
 
@@ -143,14 +143,14 @@ def _by_alignment(
     ffr: Fraction | None,
     graders: str | None,
     as_json: bool,
-) -> tuple[FolderChoice, list[str], list[str]]:
+) -> tuple[FolderChoice, list[str]]:
     """Chooses from a synthesis folder by alignment, and prints the choice.
 
     Returns:
-        The choice, why a criterion has no assertion, and the criteria whose FFR limit is not kept.
+        The choice, and the criteria whose FFR limit is not kept.
     """
     from promptpex.alignment.choose import FFR_LIMIT
-    from promptpex.cli.in_words.choice_by_alignment import aligned_lines, without_good_candidate
+    from promptpex.cli.in_words.choice_by_alignment import aligned_lines
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.alignment.choose_candidates import choose_aligned
@@ -167,7 +167,7 @@ def _by_alignment(
     else:
         for line in aligned_lines(choice):
             say(line)
-    return choice.choice, without_good_candidate(choice), criteria_not_kept(choice.kept)
+    return choice.choice, criteria_not_kept(choice.kept)
 
 
 def _limits(coverage: Fraction | None, ffr: Fraction | None) -> SelectionLimits:
@@ -223,14 +223,10 @@ def _from_folder(
     )
 
 
-def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> tuple[list[str], list[str]]:
-    """Prints a choice.
-
-    Returns:
-        Why no set keeps the limits, and that the FFR limit is not kept.
-    """
+def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> list[str]:
+    """Prints a choice, and gives that the FFR limit is not kept, if so."""
     from promptpex.cli.in_words.choice import folder_lines
-    from promptpex.cli.in_words.selection import ffr_not_kept, no_selection_sentences
+    from promptpex.cli.in_words.selection import ffr_not_kept
     from promptpex.cli.output import print_json
 
     if as_json:
@@ -238,26 +234,21 @@ def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> tu
     else:
         for line in folder_lines(choice, with_curve=with_curve):
             say(line)
-    selection = choice.selection
-    why_none = no_selection_sentences(choice.source.problem, selection) if selection.chosen is None else []
-    return why_none, ffr_not_kept(selection)
+    return ffr_not_kept(choice.selection)
 
 
-def _report(folder: Path, choice: FolderChoice, why_none: Sequence[str], as_json: bool) -> None:
-    """Writes the page of a choice, or of why there is none, and says where it is."""
-    from promptpex.synthesis.choice.choose import saved_points
+def _write_tables(folder: Path, choice: FolderChoice, as_json: bool) -> None:
+    """Writes the tables of a choice, or of what there is to choose from, and says where they are."""
+    from promptpex.report.cards import choice_tables
     from promptpex.synthesis.choice.saved_choice import CHOICE
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.workflow.synthesis.choice_report import NoChoice, write_report
+    from promptpex.workflow.synthesis.choice_report import report_of
 
-    source, selection = choice.source, choice.selection
-    if selection.chosen is None:
-        no_choice = NoChoice(selection.limits, tuple(why_none), saved_points(choice.points, source))
-        _, page = write_report(folder, source, no_choice)
-    else:
-        _, page = write_report(folder, source, CHOICE.read(SynthesisFolder(folder).selection))
+    saved = None if choice.selection.chosen is None else CHOICE.read(SynthesisFolder(folder).selection)
+    report = report_of(folder, choice.source, saved)
+    tables = choice_tables.write(report.candidates, report.examples, folder)
     if not as_json:
-        say(f"\n{tr('Report in {page}', page=page)}")
+        say(f"\n{choice_tables.places(tables)}")
 
 
 def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
+from promptpex.core.errors import SynthesisError
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -27,8 +27,8 @@ def command(run: Path | None, port: int | None, no_open: bool, as_json: bool, qu
     """Look at runs and compare them, in a browser.
 
     Starts a server for this machine alone and prints a link; Ctrl-C ends it. RUN is a run's folder, id or name, whose
-    report is shown first; without it, the list of all runs. Of a synthesis folder, such as prompt.synthesis, it is the
-    report of the last choice of assertions. No model is asked, and nothing is written.
+    report is shown first; without it, the list of all runs.
+    No model is asked, and nothing is written.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.local_page import serve
@@ -53,9 +53,8 @@ def _ports(named: Path | None, resolved: Resolved) -> Ports:
     if named is None:
         return replace(ports, card=CardOfRuns((), results, CardWishes()))
     if is_synthesis_folder(named):
-        from promptpex.workflow.synthesis.choice_report import page_of_folder
-
-        return replace(ports, start="/choice", choice=partial(page_of_folder, named))
+        message = f"a synthesis folder has no page; `promptpex report {named}` says what was chosen"
+        raise SynthesisError(message, path=named)
     folder = runs.resolve(named, results)
     start = f"/runs/{RunList(results, folder).key(folder)}"
     return replace(ports, run=folder, start=start, card=CardOfRuns([folder], results, CardWishes()))

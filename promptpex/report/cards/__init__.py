@@ -1,1 +1,1 @@
-"""A report card as people read it: its words, its table as CSV, its histograms."""
+"""What people read of how assertions do: the report card as words, CSV and histograms, and a choice as tables."""

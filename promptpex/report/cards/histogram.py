@@ -1,4 +1,4 @@
-"""A distribution as bars of an SVG, all in percent of its size, as the curve of a choice is (``choices.drawing``)."""
+"""A distribution as bars of an SVG, all in percent of its size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from promptpex.core.records import CardDistribution
 from promptpex.core.translation import Key, tr, tr_n
-from promptpex.report.choices.coverage_curve import Place
 
 LEFT, RIGHT, TOP, BOTTOM = 9.0, 99.0, 6.0, 84.0
 """Where the axes begin and end, in percent of the drawing."""
@@ -16,6 +15,15 @@ GAP = 0.12
 
 KINDS = ("good", "bad", "unlabelled")
 KIND_NAMES = {"good": Key("good"), "bad": Key("bad"), "unlabelled": Key("unlabelled")}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where words stand, with the words."""
+
+    x: float
+    y: float
+    words: str
 
 
 @dataclass(frozen=True, slots=True)

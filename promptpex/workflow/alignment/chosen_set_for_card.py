@@ -30,7 +30,7 @@ from promptpex.workflow.alignment.choose_candidates import (
     criteria_by_subject,
     label_rules_of,
 )
-from promptpex.workflow.synthesis.choice_page_data import ChosenColumns, check_text, page_candidates
+from promptpex.workflow.synthesis.choice_rows import ChosenColumns, candidate_rows, check_text
 
 SECONDS = 20.0
 """For choosing a set anew in all folds."""
@@ -162,7 +162,7 @@ def _chooser(source: FolderProblem, contest: FolderContest, saved: SavedChoice |
 
 def _states(source: FolderProblem, synthesis: Synthesis, saved: SavedChoice) -> dict[str, tuple[str, str]]:
     """What became of each candidate in another choice than that by alignment."""
-    candidates = page_candidates(ChosenColumns.of(source, saved.chosen), synthesis)
+    candidates = candidate_rows(ChosenColumns.of(source, saved.chosen), synthesis)
     return {one.id: ("chosen" if one.state == "chosen" else "left-out", one.why or one.state) for one in candidates}
 
 

@@ -1,32 +1,26 @@
-"""The report of a choice from a synthesis folder: what is read for it, and what it says."""
+"""The report of a choice from a synthesis folder: its answer in sentences, and its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from promptpex.codecs.text.wording import sentence
 from promptpex.core.errors import InputError
-from promptpex.core.records import Grade, History, Synthesis
+from promptpex.core.records import Grade, Synthesis
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.documents.human_grades import current, read_grades
-from promptpex.promptfile import messages_text, read, sibling
-from promptpex.report.caveats_in_words import FEW
-from promptpex.report.choices import files
-from promptpex.report.choices.records import ChoicePage, ChosenShare, PageCurve, PagePoint
-from promptpex.report.percentages import as_given, interval_or_unknown, limits_not_kept, limits_of_choice, percent
-from promptpex.stats import Interval
+from promptpex.promptfile import sibling
+from promptpex.report.cards.choice_tables import CandidateRow, ExampleRow
+from promptpex.report.percentages import as_given, interval_or_unknown, limits_not_kept, percent
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.choice.example_counts import shortages_of
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem, read_folder
-from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice, SavedCriterion, SavedFigures, SavedPoint
+from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice, SavedCriterion, SavedFigures
 from promptpex.synthesis.choice.screens import indistinct_sentences
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.json_record_file import history_in
-from promptpex.synthesis.results.counted_implications import implication_states
-from promptpex.synthesis.results.matrix import MatrixFile
 from promptpex.synthesis.selection.thresholds import SelectionLimits
 from promptpex.workflow.alignment.choose_candidates import (
     FolderContest,
@@ -35,110 +29,61 @@ from promptpex.workflow.alignment.choose_candidates import (
     reasons_in,
     rule_labels,
 )
-from promptpex.workflow.synthesis.choice_page_data import (
-    ChosenColumns,
-    page_candidates,
-    page_examples,
-    page_implications,
-)
-from promptpex.workflow.synthesis.history_parts import category_counts, page_pieces, page_versions
+from promptpex.workflow.synthesis.choice_rows import ChosenColumns, candidate_rows, example_rows
 
 
 @dataclass(frozen=True, slots=True)
-class NoChoice:
-    """That no set keeps the limits.
+class ChoiceReport:
+    """What there is to say of a choice.
 
     Attributes:
-        sentences: why not.
-        curve: what could be had at other limits.
+        answer: the choice in a sentence or two; or that there is none.
+        labels: how grades became the labels of the choice, a sentence; empty where that is not known.
+        notices: what one has to know before relying on the figures, a sentence each.
+        candidates: in any order.
+        examples: the bad ones, and the good ones that are flagged.
     """
 
-    limits: SelectionLimits
-    sentences: tuple[str, ...] = ()
-    curve: tuple[SavedPoint, ...] = ()
+    answer: str
+    labels: str
+    notices: tuple[str, ...]
+    candidates: tuple[CandidateRow, ...]
+    examples: tuple[ExampleRow, ...]
 
 
-def report_of_folder(path: Path) -> tuple[ChoicePage, Path]:
-    """Writes the report of the choice that is kept in a folder, or of the folder alone where there is none.
-
-    Returns:
-        What the page says, and where it is.
-
-    Raises:
-        InputError: the folder cannot be read, or the report not be written.
-    """
-    page = page_of_folder(path)
-    return page, files.write(page, path)
-
-
-def page_of_folder(path: Path) -> ChoicePage:
-    """What there is to say of the choice that is kept in a folder, or of the folder alone where there is none.
+def report_of_folder(path: Path) -> ChoiceReport:
+    """The report of the choice that is kept in a folder, or of the folder alone where there is none.
 
     Raises:
         InputError: the folder cannot be read.
     """
     choice = CHOICE.read(SynthesisFolder(path).selection)
-    return _page_of(path, read_folder(path, _limits(choice)), choice)
+    return report_of(path, read_folder(path, _limits(choice)), choice)
 
 
-def write_report(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> tuple[ChoicePage, Path]:
-    """Writes the report of a choice into its folder.
+def report_of(path: Path, source: FolderProblem, choice: SavedChoice | None) -> ChoiceReport:
+    """The report of a choice.
 
     Args:
         source: what the folder holds.
-        choice: None where nothing was chosen yet.
+        choice: None where nothing was chosen.
 
     Raises:
-        InputError: a file of the folder cannot be read, or the report not be written.
+        InputError: a file of the folder cannot be read.
     """
-    page = _page_of(path, source, choice)
-    return page, files.write(page, path)
-
-
-def _page_of(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> ChoicePage:
-    folder = SynthesisFolder(path)
+    folder, limits = SynthesisFolder(path), _limits(choice)
     synthesis = read_candidates(folder.candidates)
-    history = history_in(folder.versions, synthesis.prompt)
-    return _page(folder, source, choice, synthesis, history)
-
-
-def _page(
-    folder: SynthesisFolder,
-    source: FolderProblem,
-    choice: SavedChoice | NoChoice | None,
-    synthesis: Synthesis,
-    history: History,
-) -> ChoicePage:
-    saved = choice if isinstance(choice, SavedChoice) else None
-    limits = choice.limits if isinstance(choice, NoChoice) else _limits(saved)
-    columns = ChosenColumns.of(source, None if saved is None else saved.chosen)
-    chosen = {source.matrix.candidates[number].id for number in columns.chosen or ()}
-    implications = implication_states(source.matrix, synthesis.implications, limits)
-    figures = saved.figures if saved is not None else None
-    aligned = saved if saved is not None and saved.method == "aligned" else None
-    contest = contest_of_kept(source, synthesis, folder, aligned) if aligned is not None else None
-    return ChoicePage(
-        prompt=synthesis.prompt,
-        has_choice=saved is not None,
-        answer=_answer(columns, saved) if saved else _no_answer(choice, source, limits),
-        why_none=choice.sentences if isinstance(choice, NoChoice) else (),
-        labels=tr("Labels: {rules}.", rules=from_data(label_rules_of(saved).sentence()))
-        if saved is not None and saved.label_rules is not None
+    columns = ChosenColumns.of(source, None if choice is None else choice.chosen)
+    aligned = choice is not None and choice.method == "aligned"
+    contest = contest_of_kept(source, synthesis, folder, choice) if choice is not None and aligned else None
+    return ChoiceReport(
+        answer=_no_answer(source) if choice is None else _answer(columns, choice),
+        labels=tr("Labels: {rules}.", rules=from_data(label_rules_of(choice).sentence()))
+        if choice is not None and choice.label_rules is not None
         else "",
-        notices=tuple(_notices(source, columns, saved, limits, contest)),
-        changes=figures.changes if figures else (),
-        good=columns.good.bit_count(),
-        bad=columns.bad.bit_count(),
-        unlabelled=len(source.matrix.examples) - len(source.rows),
-        shares=tuple(_shares(columns, figures, limits)) if figures else (),
-        candidates=page_candidates(columns, synthesis, reasons_in(source, contest) if contest is not None else None),
-        examples=page_examples(columns, MatrixFile(folder.matrix), _grades(folder, synthesis)),
-        implications=page_implications(implications),
-        followed=implications.followed,
-        curve=_curve(choice, figures, limits),
-        pieces=page_pieces(_prompt_text(folder, synthesis, history), history.deltas),
-        versions=page_versions(history),
-        categories=category_counts(history.deltas, synthesis, chosen),
+        notices=tuple(_notices(source, columns, choice, limits, contest)),
+        candidates=candidate_rows(columns, synthesis, reasons_in(source, contest) if contest is not None else None),
+        examples=example_rows(columns, _grades(folder, synthesis)),
     )
 
 
@@ -218,14 +163,9 @@ def _elsewhere(figures: SavedFigures | None) -> list[str]:
     return [tr("On outputs held out: {figures}.", figures=", ".join(range_texts))] if range_texts else []
 
 
-def _no_answer(choice: SavedChoice | NoChoice | None, source: FolderProblem, limits: SelectionLimits) -> str:
+def _no_answer(source: FolderProblem) -> str:
     candidates = tr_n("{count} candidate", "{count} candidates", len(source.matrix.candidates))
-    if choice is None:
-        return tr("None of the {candidates} is chosen yet.", candidates=candidates)
-    limits_text = limits_of_choice(float(limits.coverage), float(limits.ffr))
-    return tr(
-        "None of the {candidates} is chosen: the limits were {limits}.", candidates=candidates, limits=limits_text
-    )
+    return tr("None of the {candidates} is chosen yet.", candidates=candidates)
 
 
 def _notices(
@@ -260,64 +200,6 @@ def _is_regraded(source: FolderProblem, choice: SavedChoice, contest: FolderCont
     if contest is None or choice.label_rules is None:
         return False
     return rule_labels(contest.graded, source.matrix.examples) != choice.rule_labels
-
-
-def _shares(columns: ChosenColumns, figures: SavedFigures, limits: SelectionLimits) -> Iterator[ChosenShare]:
-    """Coverage and FFR where the choice was made, on outputs held out, and on those without a label, too."""
-    of_sets = limits.coverage > 0
-    share_limits = {
-        tr("coverage"): tr("at least {share}", share=as_given(float(limits.coverage))) if of_sets else "",
-        "FFR": _most_ffr(as_given(float(limits.ffr)), of_sets=of_sets),
-    }
-    own = ((tr("coverage"), figures.coverage), ("FFR", figures.ffr))
-    where = tr("the outputs that it was chosen by")
-    yield from (_share(name, where, one, share_limits[name]) for name, one in own if one)
-    where = tr_n("outputs held out, {count} fold", "outputs held out, {count} folds", figures.folds)
-    if figures.folds_without_a_set:
-        where += "; " + tr("in {count} no set keeps the limits", count=figures.folds_without_a_set)
-    held_out = ((tr("coverage"), figures.held_out_coverage), ("FFR", figures.held_out_ffr))
-    yield from (_share(name, where, one, share_limits[name]) for name, one in held_out if one)
-    if figures.ffr_of_all_outputs is not None:
-        where = tr("all outputs, {count} of them without a label", count=figures.unlabelled)
-        yield ChosenShare("FFR", where, figures.ffr_of_all_outputs, "", share_limits["FFR"])
-
-
-def _most_ffr(share: str, *, of_sets: bool) -> str:
-    return tr("at most {share}", share=share) if of_sets else tr("at most {share} by each", share=share)
-
-
-def _share(name: str, where: str, one: Interval, limit: str) -> ChosenShare:
-    count = tr("{some} of {all}", some=round(one.estimate * one.n), all=one.n) if one.estimate is not None else ""
-    return ChosenShare(name, where, one, count, limit, few=one.n < FEW)
-
-
-def _curve(
-    choice: SavedChoice | NoChoice | None, figures: SavedFigures | None, limits: SelectionLimits
-) -> PageCurve | None:
-    points: Sequence[SavedPoint] = choice.curve if isinstance(choice, NoChoice) else figures.curve if figures else ()
-    if not points:
-        return None
-    return PageCurve(
-        tuple(PagePoint(one.ffr, one.coverage, one.candidates, one.proven) for one in points),
-        float(limits.ffr),
-        float(limits.coverage),
-        chosen=_point(figures.ffr, figures.coverage) if figures else None,
-        held_out=_point(figures.held_out_ffr, figures.held_out_coverage) if figures else None,
-    )
-
-
-def _point(ffr: Interval | None, coverage: Interval | None) -> tuple[float, float] | None:
-    if ffr is None or coverage is None or ffr.estimate is None or coverage.estimate is None:
-        return None
-    return ffr.estimate, coverage.estimate
-
-
-def _prompt_text(folder: SynthesisFolder, synthesis: Synthesis, history: History) -> str:
-    """The prompt of today; where its file is gone, its last version."""
-    try:
-        return messages_text(read(folder.prompt(synthesis.prompt)).messages)
-    except InputError:
-        return messages_text(history.versions[-1].messages) if history.versions else ""
 
 
 def _grades(folder: SynthesisFolder, synthesis: Synthesis) -> tuple[Grade, ...]:

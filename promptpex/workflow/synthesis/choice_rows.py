@@ -1,4 +1,4 @@
-"""Candidates, outputs and implications of a choice as its page shows them."""
+"""Candidates and outputs of a choice as its tables have them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,16 @@ from functools import cached_property
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import OUTPUT_SUBJECT, Candidate, Check, Criterion, Grade, Synthesis
 from promptpex.core.translation import stored
-from promptpex.report.choices.records import (
-    CandidateState,
-    PageCandidate,
-    PageCriterion,
-    PageExample,
-    PageImplication,
-)
+from promptpex.report.cards.choice_tables import CandidateRow, CandidateState, CriterionCells, ExampleRow
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem
 from promptpex.synthesis.history.taxonomy import info_of
-from promptpex.synthesis.results.counted_implications import ImplicationStates
-from promptpex.synthesis.results.matrix import ERROR, FAIL, MatrixFile, may_ask
+from promptpex.synthesis.results.matrix import ERROR, FAIL, may_ask
 from promptpex.synthesis.results.same_check import NOT_DECIDING
 from promptpex.synthesis.selection.bitsets import bits, membership_patterns, union
 
 FIRST_OTHERS = 20
 """Candidates that are named of those which an output fails and which are not chosen."""
 MOST_NOTES = 10
-MOST_CELLS = 300_000
-"""Results of a matrix up to which the reasons of fails are read: it takes a second pass over its file."""
-
-_EVIDENCE = {"same-code": stored("the same code"), "judge": stored("a judge"), "person": stored("a person")}
 
 
 @dataclass(frozen=True)
@@ -71,9 +60,9 @@ class ChosenColumns:
         return [matrix.where(number, FAIL, ERROR) for number in range(len(matrix.candidates))]
 
 
-def page_candidates(
+def candidate_rows(
     choice: ChosenColumns, synthesis: Synthesis, reasons: Mapping[str, str] | None = None
-) -> tuple[PageCandidate, ...]:
+) -> tuple[CandidateRow, ...]:
     """All candidates, with their states.
 
     Args:
@@ -88,7 +77,7 @@ def page_candidates(
         once |= fails[number]
     chosen = set(choice.chosen or ())
     return tuple(
-        PageCandidate(
+        CandidateRow(
             id=one.id,
             kind=stored("{kind}, asks a judge", kind=one.check.kind) if may_ask(one.check) else one.check.kind,
             check=check_text(one.check),
@@ -169,7 +158,7 @@ def check_text(check: Check) -> str:
     return json.dumps(data, ensure_ascii=False, indent=1)
 
 
-def _criterion(one: Criterion) -> PageCriterion:
+def _criterion(one: Criterion) -> CriterionCells:
     words = f"“{one.source}”" if one.source else ""
     name = one.rule or one.version or ""
     origin = words
@@ -178,26 +167,19 @@ def _criterion(one: Criterion) -> PageCriterion:
         origin = template.format(name=name, source=words)
     elif name:
         origin = stored("rule {ids}", ids=name) if one.rule else stored("version {name}", name=name)
-    return PageCriterion(one.text, info_of(one.category).title, origin)
+    return CriterionCells(one.text, info_of(one.category).title, origin)
 
 
-def _is_question(check: Check) -> bool:
-    """Whether its reason is the answer of a judge with our word before it, and not what a script makes of one."""
-    return check.kind.removeprefix("not-") == "question"
-
-
-def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[Grade] = ()) -> tuple[PageExample, ...]:
+def example_rows(choice: ChosenColumns, grades: Sequence[Grade] = ()) -> tuple[ExampleRow, ...]:
     """The bad examples, and the good ones that are flagged, with what flags them."""
     matrix = choice.source.matrix
     rows_shown = list(bits(choice.bad | (choice.flagged & choice.good)))
     names = [one.id for one in matrix.candidates]
     notes = _notes(grades, {matrix.examples[row].id for row in rows_shown})
-    reasons = _reasons(choice, results, rows_shown)
-    verbatim = frozenset(one.id for one in matrix.candidates if may_ask(one.check) and not _is_question(one.check))
     chosen = set(choice.chosen or ())
     other = {number for number in choice.source.columns if matrix.candidates[number].choice != "never"} - chosen
     return tuple(
-        PageExample(
+        ExampleRow(
             id=example.id,
             name=example.name,
             label="bad" if choice.bad >> row & 1 else "good",
@@ -208,8 +190,6 @@ def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[G
             flagged_by=tuple(names[number] for number in failed if number in chosen),
             others=tuple(names[number] for number in failed if number in other)[:FIRST_OTHERS],
             other_count=sum(number in other for number in failed),
-            reasons=reasons.get(example.id, {}),
-            verbatim=verbatim,
         )
         for row, failed in zip(rows_shown, _failed(choice.fails, rows_shown, len(matrix.examples)), strict=True)
         for example in (matrix.examples[row],)
@@ -232,26 +212,3 @@ def _notes(grades: Sequence[Grade], examples: Collection[str]) -> dict[str, list
             if len(texts) < MOST_NOTES:
                 texts.append(f"{grade.grader}{about}: {grade.note.strip()}")
     return notes
-
-
-def _reasons(choice: ChosenColumns, results: MatrixFile, rows: Sequence[int]) -> dict[str, dict[str, str]]:
-    """By example and chosen candidate, why the one fails the other; nothing of a large matrix."""
-    matrix = choice.source.matrix
-    if len(matrix.candidates) * len(matrix.examples) > MOST_CELLS or not choice.chosen:
-        return {}
-    names = {matrix.candidates[number].fingerprint: matrix.candidates[number].id for number in choice.chosen}
-    example_ids = {matrix.examples[row].id for row in rows}
-    reasons: dict[str, dict[str, str]] = {}
-    for result in results.read():
-        if result.status != "pass" and result.candidate in names and result.example in example_ids:
-            reasons.setdefault(result.example, {})[names[result.candidate]] = result.reason
-    return reasons
-
-
-def page_implications(given: ImplicationStates) -> tuple[PageImplication, ...]:
-    """The implications on file."""
-    words = {True: stored("accepted"), False: stored("struck"), None: ""}
-    return tuple(
-        PageImplication(one.stronger, one.weaker, _EVIDENCE[one.evidence], words[one.accepted], state)
-        for one, state in given.states
-    )
