@@ -25,9 +25,9 @@ from promptpex.assertions.rows_to_check import (
     has_ending,
     json_rows,
     named_apart,
-    parquet_rows,
+    parquet_lines,
 )
-from promptpex.codecs import jsonl, parquet
+from promptpex.codecs import jsonl
 from promptpex.codecs.safe_csv import CsvRow
 from promptpex.core.chunks import in_groups
 from promptpex.core.errors import CheckError
@@ -79,20 +79,6 @@ class CsvPart:
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetPart:
-    """Rows of Parquet as Arrow sends them, the first of them with this number."""
-
-    path: Path
-    first: int
-    data: bytes
-
-    def rows(self) -> Iterator[CheckRow]:
-        """See ``RowPart``."""
-        rows = parquet.unpacked(self.data, self.path, what=WHAT, error=CheckError)
-        return parquet_rows(rows, self.path, self.first)
-
-
-@dataclass(frozen=True, slots=True)
 class _NamedApart:
     """A part of one of several files, whose rows are called after it."""
 
@@ -119,13 +105,10 @@ def _parts(file: Path) -> Iterator[RowPart]:
     if has_ending(file, CSV):
         for rows in _grouped(csv_cells(file), lambda row: sum(map(len, row[1].cells))):
             yield CsvPart(file, rows[0][0], [row for _, row in rows])
-    elif has_ending(file, PARQUET):
-        first = 1
-        for count, data in parquet.packed(file, what=WHAT, error=CheckError):
-            yield ParquetPart(file, first, data)
-            first += count
     else:
         lines = jsonl.raw_lines(file, what=WHAT, error=CheckError, longest=LONGEST_LINE)
+        if has_ending(file, PARQUET):
+            lines = parquet_lines(file)
         for group in _grouped(lines, lambda line: len(line.data)):
             yield LinePart(file, group[0].number, [line.data for line in group])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -145,7 +146,7 @@ def read(source: Path) -> Iterator[CheckRow]:
     if has_ending(path, CSV):
         return (csv_row(head, row, path) for head, row in csv_cells(path))
     if has_ending(path, PARQUET):
-        return parquet_rows(parquet.stream(path, what=WHAT, error=CheckError), path)
+        return json_rows(jsonl.values(parquet_lines(path), path, CheckError, lenient=True), path, {})
     lines = jsonl.read(path, what=WHAT, error=CheckError, lenient=True, longest=LONGEST_LINE)
     return json_rows(lines, path, _cases_of_run(path))
 
@@ -277,12 +278,14 @@ def _logprobs(value: object) -> list[object] | None:
     return [item.get("logprob") if isinstance(item, dict) else item for item in value]
 
 
-def parquet_rows(rows: Iterable[Mapping[str, Any]], path: Path, first: int = 1) -> Iterator[CheckRow]:
-    """The rows of a Parquet file, one by one, the first of them with this number."""
-    for number, data in enumerate(rows, first):
-        row = row_of(data, number)
-        row.file, row.length = path, sum(len(value) for value in data.values() if isinstance(value, str))
-        yield row
+def parquet_lines(path: Path) -> Iterator[jsonl.RawLine]:
+    """The rows of a Parquet file as lines of JSON, for ``json_rows``.
+
+    Raises:
+        CheckError: the file cannot be read.
+    """
+    for number, line in enumerate(parquet.lines(path, what=WHAT, error=CheckError), 1):
+        yield jsonl.RawLine(number, line[:-1], 0, True)
 
 
 def csv_cells(path: Path) -> Iterator[tuple[list[str], safe_csv.CsvRow]]:
@@ -302,7 +305,7 @@ def csv_cells(path: Path) -> Iterator[tuple[list[str], safe_csv.CsvRow]]:
 def _check_head(head: list[str], path: Path) -> None:
     if "output" not in head and "text" not in head:
         raise CheckError("the CSV file has no column output", path=path, line=1)
-    twice = next((name for name in head if head.count(name) > 1), None)
+    twice = next((name for name, times in Counter(head).items() if times > 1), None)
     if twice is not None:
         raise CheckError(f"the CSV file has the column {twice!r} twice", path=path, line=1)
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from promptpex.codecs.files.ordinary_files import opened
-from promptpex.codecs.parquet import bounded_batches
+from promptpex.codecs import confined_tables
 from promptpex.core.errors import InputError
 
 Kind = Literal["text", "category", "whole", "number", "flag"]
 """What a column holds; a category is a text that comes again and again."""
-
-ROWS = 8_192
-"""Rows that are read at a time."""
 
 
 def is_available() -> bool:
@@ -57,14 +54,7 @@ def read(
     Raises:
         InputError: (as ``error``) the file is missing or damaged, lacks a column, or pyarrow is not installed.
     """
-    try:
-        from pyarrow import ArrowException
-    except ImportError as missing:
-        raise error("Parquet files need pyarrow: pip install 'promptpex[parquet]'", path=path) from missing
-    with opened(path, error=error, what=what, links=False) as file:
-        try:
-            for batch in bounded_batches(file, names, ROWS, path, what, error, in_total=False):
-                yield [batch.column(name).to_pylist() for name in names]
-        except (ArrowException, OSError, ValueError, KeyError) as failure:
-            why = str(failure).strip().partition("\n")[0][:200]
-            raise error(f"the {what} cannot be read as Parquet: {why}", path=path) from None
+    parts = confined_tables.lines(
+        "columns", path, *names, kind="Parquet", what=what, error=error, links=False, in_total=False
+    )
+    yield from map(json.loads, parts)

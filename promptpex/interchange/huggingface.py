@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from promptpex.codecs import json_text, jsonl, parquet
+from promptpex.codecs import json_text, jsonl
 from promptpex.codecs.files.gzipped import plain_name
 from promptpex.codecs.files.ordinary_files import MEGABYTE, inside, is_file, is_inside
 from promptpex.codecs.files.text_file import read_text
@@ -96,9 +96,7 @@ def _of_file(file: Path) -> Table:
     if ending == ".parquet":
         return suite_parquet.table_of(file)
     if ending == ".arrow":
-        types, rows = parquet.arrow(file, what="table", error=SuiteError)
-        unfit = {name: odd for name, odd in types.items() if odd is not None}
-        return Table(file, tuple(name for name, odd in types.items() if odd is None), enumerate(rows, 1), unfit)
+        return suite_parquet.table_of(file, "Arrow")
     text = _text(file)
     if ending == ".csv":
         return suite_csv.table_of(text, file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def table_of(text: str, path: Path) -> Table:
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
     rows = list(safe_csv.read_rows(lines, path=path, error=SuiteError, guarded=False))
     head = [safe_csv.unguard(name).strip() for name in rows[0].cells] if rows else []
-    twice = next((name for name in head if head.count(name) > 1), None)
+    twice = next((name for name, times in Counter(head).items() if times > 1), None)
     if twice is not None:
         raise SuiteError(f"the column {twice!r} appears twice", path=path, line=1)
     if is_ours(head):

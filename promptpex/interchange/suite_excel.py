@@ -7,6 +7,7 @@ nothing. What no cell can say stands in the column ``other``.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def read(path: Path, *, columns: str | None = None, first: int | None = None, sh
     if not rows:
         raise SuiteError(f"the sheet {name!r} is empty; name another with --sheet", path=path)
     head = [value_text(cell).strip() if cell is not None else "" for cell in rows[0].cells]
-    twice = next((one for one in head if one and head.count(one) > 1), None)
+    twice = next((one for one, times in Counter(head).items() if one and times > 1), None)
     if twice is not None:
         raise SuiteError(f"the column {twice!r} appears twice", path=path, line=rows[0].number)
     table = Table(path, tuple(one for one in head if one), [(row.number, _cells(head, row)) for row in rows[1:]])

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from promptpex.codecs import parquet
 from promptpex.core.errors import SuiteError
@@ -33,16 +33,16 @@ def read(path: Path, *, columns: str | None = None, first: int | None = None) ->
     return imported(table_of(path), columns=columns, first=first)
 
 
-def table_of(path: Path) -> Table:
-    """The rows of a Parquet file without the columns that hold bytes.
+def table_of(path: Path, kind: Literal["Parquet", "Arrow"] = "Parquet") -> Table:
+    """The rows of a Parquet or Arrow file without the columns that hold bytes.
 
     Raises:
-        SuiteError: it is not a Parquet file.
+        SuiteError: it is another kind of file.
     """
-    types = parquet.columns(path, what=_WHAT, error=SuiteError)
+    types, rows = parquet.table(path, kind, what=_WHAT, error=SuiteError)
     plain = tuple(name for name, odd in types.items() if odd is None)
-    rows = enumerate(parquet.stream(path, what=_WHAT, error=SuiteError, columns=plain), 1)
-    return Table(path, plain, rows, {name: odd for name, odd in types.items() if odd is not None}, nested=True)
+    unfit = {name: odd for name, odd in types.items() if odd is not None}
+    return Table(path, plain, enumerate(rows, 1), unfit, nested=True)
 
 
 def write(source: Source) -> Exported:

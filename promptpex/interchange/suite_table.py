@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,11 +127,12 @@ def check_columns(names: Sequence[str], path: Path | str) -> None:
         SuiteError: a column is unknown, or there twice, or there are no inputs.
     """
     known_columns = ("prompt", *FIELDS, "other", MATCH)
+    times = Counter(names)
     for name in names:
         if name not in known_columns and not name.startswith(PREFIX):
             message, hint = unknown_key(name, [*known_columns, PREFIX + "NAME"])
             raise SuiteError(f"{message.replace('key', 'column')}; {hint}", path=path, line=1)
-        if names.count(name) > 1:
+        if times[name] > 1:
             raise SuiteError(f"the column {name!r} appears twice", path=path, line=1)
     if not is_ours(names):
         raise SuiteError("the first row must name the columns, with 'inputs.NAME' among them", path=path, line=1)

@@ -111,7 +111,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _check_head(names: Sequence[str], path: Path) -> None:
-    twice = next((name for name in names if name and names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if name and times > 1), None)
     if twice is not None:
         raise _wrong(f"the {WHAT} has the column {twice!r} twice; rename one", path, 1)
     if LABEL not in names and not set(OUTPUT) & set(names):

@@ -67,7 +67,7 @@ def imports(maker: Maker, folder: Path) -> object:
         inside = Path(place)
         (inside / "in").mkdir()
         path = _written(maker, inside / "in", format_)
-        with only_inside(inside):
+        with contextlib.chdir(inside), only_inside(inside):
             with contextlib.suppress(InputError):
                 guessed_format(path, named)
             assert format_.read is not None

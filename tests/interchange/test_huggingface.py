@@ -38,7 +38,8 @@ def _saved(folder: Path, split: str, *questions: str) -> None:
     folder.mkdir(parents=True)
     table = arrow.table({"q": list(questions), "a": ["yes"] * len(questions), "image": [{"bytes": b"x", "path": "p"}]})
     opened = arrow.ipc.new_stream if split == "test" else arrow.ipc.new_file  # both are what save_to_disk may write
-    with opened(str(folder / "data-00000-of-00001.arrow"), table.schema) as file:
+    packed = arrow.ipc.IpcWriteOptions(compression="lz4")  # as write_feather does unless told otherwise
+    with opened(str(folder / "data-00000-of-00001.arrow"), table.schema, options=packed) as file:
         file.write_table(table)
     state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": split}
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")

@@ -14,7 +14,6 @@ import pytest
 from promptpex.assertions import assertion_file, row_chunks
 from promptpex.assertions.report_formats import json_lines
 from promptpex.assertions.rows_to_check import read_all
-from promptpex.codecs import parquet
 from promptpex.core.errors import CheckError
 from promptpex.engines import Engine, Job, LocalEngine
 from promptpex.engines.jobs import Item, Result
@@ -49,7 +48,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(row_chunks, "PART_BYTES", 100)
     monkeypatch.setattr(row_chunks, "PART_ROWS", 4)
-    monkeypatch.setattr(parquet, "ROWS", 4)
     (tmp_path / "checks.yaml").write_text(CHECKS)
     text = "\ufeff" + "\n".join([*ROWS[:7], "", "  ", *ROWS[7:]])
     (tmp_path / "plain.jsonl").write_text(text)
@@ -75,7 +73,7 @@ def checked(engine: Engine, *files: Path) -> tuple[str, str]:
         checks, reports = assertion_file.read(Path("checks.yaml")), list[str]()
         try:
             async for each in parallel_check.reports(engine, checks, read_all(files), files):
-                reports += json_lines([each])
+                reports += json_lines(each)
         except CheckError as error:
             return "".join(reports), str(error)
         return "".join(reports), ""
@@ -141,8 +139,8 @@ def test_rows_without_assertions_end_it_where_they_stand(folder: Path) -> None:
     async def rows(engine: Engine) -> tuple[int, str]:
         count, files = 0, [Path("own.jsonl")]
         try:
-            async for _ in parallel_check.reports(engine, None, read_all(files), files):
-                count += 1
+            async for each in parallel_check.reports(engine, None, read_all(files), files):
+                count += len(each)
         except CheckError as error:
             return count, str(error)
         return count, ""

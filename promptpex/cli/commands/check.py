@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +219,7 @@ def _by_code(
         open_engine(settings.engine, workers=settings.workers, address=settings.address) as engine,
         as_they_come(parallel_check.reports(engine, checks, rows, files)) as reports,
     ):
-        yield reports
+        yield chain.from_iterable(reports)
 
 
 @contextmanager

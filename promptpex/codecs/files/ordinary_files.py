@@ -26,6 +26,15 @@ def room_for_repeats(size: int) -> int:
     return 100 * MEGABYTE + 200 * max(0, size - 2 * MEGABYTE)
 
 
+ROW = 400
+"""Bytes that a row counts for on top of its own, where a few bytes of a packed file may be very many rows."""
+
+
+def weight_of(data: bytes) -> int:
+    """Bytes that values of JSON take in memory, from above: each value counts on top of its text."""
+    return len(data) + 50 * sum(map(data.count, (b",", b"[", b"{")))
+
+
 ROOTS = (".git", "promptpex.toml", "pyproject.toml")
 """What the top folder of a project is known by."""
 

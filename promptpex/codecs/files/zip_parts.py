@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from promptpex.codecs.files.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened, weight_of
 from promptpex.core.errors import InputError
 
 ZSTANDARD = 93
@@ -22,8 +22,6 @@ MOST_PARTS = 200_000
 FREE_BYTES, TIMES = 20_000_000, 50
 """Bytes that the parts that are read may unpack to together, and how many times as long as the file beyond them; a
 third of it may be one part."""
-SIGN = 50
-"""Bytes that a sign which parts values of JSON counts for: what the value needs in memory."""
 _HEADER = struct.Struct("<4s22xHH")
 
 
@@ -58,7 +56,7 @@ class ZipParts:
             else:
                 with self._archive.open(info) as part:
                     data = part.read(info.file_size)
-            self._spend(SIGN * sum(map(data.count, (b",", b"[", b"{"))))
+            self._spend(weight_of(data) - len(data))
             return data
 
     def _spend(self, size: int, at_once: int = 0) -> None:

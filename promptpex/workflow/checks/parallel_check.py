@@ -15,8 +15,8 @@ from promptpex.engines import Engine, LocalEngine
 
 async def reports(
     engine: Engine, checks: CheckFile | None, rows: Iterator[CheckRow], files: Sequence[Path]
-) -> AsyncGenerator[RowReport, None]:
-    """The reports of all rows, in order, as they come.
+) -> AsyncGenerator[list[RowReport], None]:
+    """The reports of all rows, in order, some at a time as they come.
 
     Args:
         engine: checks them; where that is other processes, parts of files go to them.
@@ -33,8 +33,7 @@ async def reports(
         stream = engine.stream(job, file_parts(files))
     async with aclosing(stream):
         async for checked in stream:
-            for each in checked.reports:
-                yield each
+            yield checked.reports
             if checked.error is not None:
                 raise checked.error
 
