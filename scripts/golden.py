@@ -92,7 +92,6 @@ cache verify
     "phan-loai-y-kien": f"""
 {RUN} --language vi --name all
 grade all --terminal --as ada <g b g b g g b g g b
-grade all --page out/grade.html
 align all --csv a.csv
 report --json
 """,
