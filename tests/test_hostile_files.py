@@ -167,7 +167,7 @@ LOGS = {
 }
 
 
-# Parquet and Arrow
+# Parquet
 
 
 def _parquet(columns: Callable[[Any], dict[str, Any]], **options: Any) -> Callable[[Path], object]:
@@ -176,20 +176,6 @@ def _parquet(columns: Callable[[Any], dict[str, Any]], **options: Any) -> Callab
         parquet = pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pa.table(columns(pa)), folder / "a.parquet", compression="zstd", **options)
         (folder / "a.yaml").write_text("- {kind: contains, value: x}", encoding="utf-8")
-
-    return write
-
-
-def _arrow(columns: Callable[[Any], dict[str, Any]], compression: str | None = None) -> Callable[[Path], object]:
-    def write(folder: Path) -> None:
-        pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (the extra parquet)")
-        ipc = pytest.importorskip("pyarrow.ipc")
-        batch = pa.record_batch(columns(pa))
-        with ipc.new_stream(
-            folder / "data-0.arrow", batch.schema, options=ipc.IpcWriteOptions(compression=compression)
-        ) as file:
-            file.write_batch(batch)
-        (folder / "state.json").write_text('{"_data_files": [{"filename": "data-0.arrow"}]}', encoding="utf-8")
 
     return write
 
@@ -204,7 +190,6 @@ def _in_a_list(pa: Any, values: Any) -> dict[str, Any]:
 
 
 _TABLE = ("import parquet a.parquet --columns output=inputs.q", "check a.parquet --assertions a.yaml -q")
-_DATASET = ("import huggingface . --columns q=inputs.q",)
 _BEGINNINGS = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
 TABLES = {
     "a long text that rows share": Hostile(
@@ -219,13 +204,10 @@ TABLES = {
     "rows of nothing": Hostile(
         _parquet(lambda pa: {"output": pa.nulls(30_000_000, pa.string())}), "more than 100,000 rows", _TABLE
     ),
-    "a batch that is compressed": Hostile(
-        _arrow(lambda pa: {"q": pa.array(["x" * 100_000_000])}, "zstd"), _TOO_MUCH, _DATASET
-    ),
     "columns of nothing": Hostile(
-        _arrow(lambda pa: {f"c{number}": pa.nulls(200_000) for number in range(200)} | {"q": pa.nulls(200_000)}),
+        _parquet(lambda pa: {name: pa.nulls(200_000) for name in ("output", *(f"c{n}" for n in range(200)))}),
         _TOO_MUCH,
-        _DATASET,
+        _TABLE,
     ),
 }
 

@@ -16,12 +16,13 @@ from promptpex.documents.editable_file import Reading, read, update
 from promptpex.documents.kinds import CASES
 from promptpex.documents.ownership import merged
 from promptpex.documents.record_problems import as_problem
-from promptpex.interchange import suite_csv, suite_jsonl
+from promptpex.interchange import suite_files
 from promptpex.promptfile import required
 from promptpex.promptfile.sibling_files import of_prompt_beside
 
 _YAML = (".yaml", ".yml", ".json")
-_TABLES = {ending: table for table in (suite_csv, suite_jsonl) for ending in table.FORMAT.extensions}
+_LINES = (suite_files.jsonl_text, suite_files.parse_jsonl)
+_TABLES = {".csv": (suite_files.csv_text, suite_files.parse_csv), ".jsonl": _LINES, ".ndjson": _LINES}
 ENDINGS = frozenset((*_YAML, *_TABLES))
 """What the names of case files end in."""
 _NUMBERED = re.compile(r"r(\d{1,6})")
@@ -90,7 +91,8 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
     new_suite = Suite(prompt=suite.prompt, match=suite.match or old.match, cases=cases)
     if is_new or new_suite != old:
         before = "" if is_new else _text(path)
-        write_text(path, _TABLES[ending].text(new_suite, before))
+        to_text, _ = _TABLES[ending]
+        write_text(path, to_text(new_suite, before))
     return new_suite
 
 
@@ -99,8 +101,8 @@ def _read(path: Path | str) -> Reading[Suite]:
         ending = _ending(path)
         if ending in _YAML:
             return read(CASES, path)
-        reading: Reading[Suite] = _TABLES[ending].parse(_text(path), path)
-        return reading
+        _, parse = _TABLES[ending]
+        return parse(_text(path), path)
     except SuiteError as failure:
         return Reading(CASES.empty, (as_problem(failure),), error=SuiteError, path=path)
 

@@ -47,8 +47,8 @@ def lines(
         in_total: whether all lines together are bounded; each of them is in any case.
 
     Raises:
-        InputError: (as ``error``) the library or the file is missing, it is another kind of file, or it holds far more than its
-            size explains.
+        InputError: (as ``error``) the library or the file is missing, it is another kind of file, or it holds far more
+            than its size explains.
     """
     library = "openpyxl" if job == "excel" else "pyarrow"
     spec = find_spec(library)

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as rows of plain data, some at a time, and tables as Parquet; the home of pyarrow."""
+"""Parquet files as rows of plain data, some at a time, and tables as Parquet; the home of pyarrow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from promptpex.codecs import confined_tables
 from promptpex.core.errors import InputError
@@ -27,7 +27,7 @@ def lines(path: Path, *, what: str, error: type[InputError] = InputError) -> Ite
 
 
 def table(
-    path: Path, kind: Literal["Parquet", "Arrow"] = "Parquet", *, what: str, error: type[InputError] = InputError
+    path: Path, *, what: str, error: type[InputError] = InputError
 ) -> tuple[dict[str, str | None], Iterator[dict[str, Any]]]:
     """The columns of a file, each with its type where JSON cannot hold its values, such as bytes, else None; and its
     rows without those.
@@ -35,7 +35,7 @@ def table(
     Raises:
         InputError: (as ``error``) as ``lines``, while the rows are read too.
     """
-    rows = confined_tables.lines(kind.lower(), path, kind=kind, what=what, error=error)
+    rows = confined_tables.lines("parquet", path, kind="Parquet", what=what, error=error)
     return json.loads(next(rows)), map(json.loads, rows)
 
 

@@ -49,21 +49,6 @@ def parquet(file: BinaryIO, every: bool = False) -> Iterator[object]:
         yield from map(_plain_row, batch.to_pylist())
 
 
-def arrow(file: BinaryIO) -> Iterator[object]:
-    """As ``parquet``, of an Arrow file or stream."""
-    from pyarrow import ipc
-
-    file.seek(8 if file.read(6) == b"ARROW1" else 0)
-    reader = ipc.open_stream(file, options=ipc.IpcReadOptions(use_threads=False))  # a file is a stream between marks
-    types = _odd_types(reader.schema)
-    yield types
-    plain = [name for name, odd in types.items() if odd is None]
-    for batch in reader:
-        batch.validate(full=True)
-        for at in range(0, batch.num_rows, ROWS):
-            yield from map(_plain_row, batch.slice(at, ROWS).select(plain).to_pylist())
-
-
 def columns(file: BinaryIO, *names: str) -> Iterator[object]:
     """The values of the columns of these names of a Parquet file, some rows at a time."""
     from pyarrow.parquet import ParquetFile
@@ -164,7 +149,7 @@ def _text(value: bytes) -> str:
         return base64.b64encode(value).decode("ascii")
 
 
-JOBS: Mapping[str, Callable[..., Iterator[object]]] = {job.__name__: job for job in (parquet, arrow, columns, excel)}
+JOBS: Mapping[str, Callable[..., Iterator[object]]] = {job.__name__: job for job in (parquet, columns, excel)}
 
 
 def _limit(most_bytes: int, seconds: int) -> None:

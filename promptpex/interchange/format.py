@@ -21,6 +21,8 @@ from promptpex.interchange.reading.exchanges import Recorded
 
 RECORD = "FORMAT"
 """The name of a format's record in its module."""
+RECORDS = "FORMATS"
+"""The name of the tuple of records where a module has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +267,10 @@ def formats(*packages: ModuleType) -> Mapping[str, Format]:
     by_name: dict[str, Format] = {}
     for package in packages:
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            record = getattr(importlib.import_module(module.name), RECORD, None)
-            if isinstance(record, Format):
-                if record.name in by_name:
-                    raise ValueError(f"two formats are called {record.name!r}")
-                by_name[record.name] = record
+            loaded = importlib.import_module(module.name)
+            record = getattr(loaded, RECORD, None)
+            for each in (record,) if isinstance(record, Format) else getattr(loaded, RECORDS, ()):
+                if each.name in by_name:
+                    raise ValueError(f"two formats are called {each.name!r}")
+                by_name[each.name] = each
     return by_name

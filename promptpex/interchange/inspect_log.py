@@ -22,7 +22,7 @@ from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Message, Output, Rule, Spec, Suite
 from promptpex.core.translation import stored
-from promptpex.interchange.column_mapping import is_plain
+from promptpex.interchange.case_tables import is_plain
 from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, begins, head
 from promptpex.interchange.inspect_ai.datasets import right_of
 from promptpex.interchange.notes import Log

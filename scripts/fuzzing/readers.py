@@ -46,7 +46,7 @@ from promptpex.core.errors import PromptpexError
 from promptpex.core.match_kinds import ASKED, MATCH_KINDS
 from promptpex.core.records import Case, Completion, History, Message, Prompt, PromptVersion, Spec
 from promptpex.engines import LocalEngine
-from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
+from promptpex.interchange import promptfoo, promptpex_tests, suite_files
 from promptpex.judging.verdict_precedence import after_broken
 from promptpex.llm.named_models import NamedModel
 from promptpex.llm.names import parse_models, provider_of
@@ -141,7 +141,7 @@ def suites(maker: Maker, folder: Path) -> object:
     suite = read_suite(path)
     if maker.rng.random() < 0.2:
         return write_suite(path, suite.replace(cases=suite.cases[:-1]))
-    return safe_csv.loads(safe_csv.dumps(suite_csv.rows_of(suite))), suite_jsonl.text(suite)
+    return safe_csv.loads(safe_csv.dumps(suite_files.rows_of(suite))), suite_files.jsonl_text(suite)
 
 
 def exports(maker: Maker, folder: Path) -> object:

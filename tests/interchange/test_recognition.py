@@ -110,17 +110,6 @@ def test_what_a_format_writes_is_recognised_by_it_alone(tmp_path: Path, name: st
     assert _recognised(out) == ([] if name in NOT_READ_BACK else [name])
 
 
-def test_folders_are_recognised_by_their_format_alone(tmp_path: Path) -> None:
-    recordings.write(tmp_path / "clone")
-    for part, rows in (("data", "data/test.parquet"), ("saved", "state.json"), ("split", "dataset_dict.json")):
-        file = tmp_path / part / rows
-        file.parent.mkdir(parents=True)
-        file.write_bytes(b"PAR1" if rows.endswith("parquet") else b"{}")
-        assert _recognised(tmp_path / part) == ["huggingface"]
-    assert "huggingface" not in _recognised(tmp_path / "clone")
-    assert _recognised(tmp_path) == []
-
-
 def test_cases_without_a_spec_are_exported_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "prompt.md").write_text("user:\nSay {{word}}\n", encoding="utf-8")
     (tmp_path / "prompt.cases.yaml").write_text("prompt: prompt.md\ncases: [{id: a, inputs: {word: x}}]\n", "utf-8")

@@ -1,5 +1,4 @@
-"""Tables of other tools as cases: CSV, JSON lines, Parquet and Excel with a mapping, what each type becomes, and suites
-as tables that come back as they were."""
+"""Tables of other tools as cases: CSV, JSON lines, Parquet and Excel with a mapping, and what each type becomes."""
 
 from __future__ import annotations
 
@@ -19,8 +18,15 @@ from promptpex.cli.main import run_cli
 from promptpex.codecs import excel, parquet
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Suite
-from promptpex.interchange import huggingface, suite_csv, suite_excel, suite_jsonl, suite_parquet
-from promptpex.interchange.column_mapping import mapping_of
+from promptpex.interchange.case_tables import (
+    mapping_of,
+    read_csv,
+    read_excel,
+    read_jsonl,
+    read_parquet,
+    write_excel,
+    write_parquet,
+)
 from promptpex.interchange.format import Imported, Project
 from tests.samples import suite
 
@@ -63,10 +69,10 @@ def _parquet(rows: list[dict[str, Any]]) -> bytes:
 
 
 KINDS: Mapping[str, tuple[str, Callable[..., Imported], Callable[[list[dict[str, Any]]], bytes]]] = {
-    "csv": ("a.csv", suite_csv.read, _csv),
-    "jsonl": ("a.jsonl", suite_jsonl.read, _jsonl),
-    "excel": ("a.xlsx", suite_excel.read, _excel),
-    "parquet": ("a.parquet", suite_parquet.read, _parquet),
+    "csv": ("a.csv", read_csv, _csv),
+    "jsonl": ("a.jsonl", read_jsonl, _jsonl),
+    "excel": ("a.xlsx", read_excel, _excel),
+    "parquet": ("a.parquet", read_parquet, _parquet),
 }
 
 
@@ -161,7 +167,7 @@ def test_what_each_type_of_a_parquet_file_becomes(tmp_path: Path) -> None:
     pq.write_table(arrow.table(table), tmp_path / "a.parquet")
     names = ["int", "float", "bool", "date", "when", "exact", "list", "struct", "text"]
     mapping = ",".join(f"{name}=inputs.{name}" for name in names) + ",label=expected"
-    made = suite_parquet.read(tmp_path / "a.parquet", columns=mapping)
+    made = read_parquet(tmp_path / "a.parquet", columns=mapping)
     first, second = _cases(made)
     assert first.inputs == {
         "int": 7, "float": 0.5, "bool": True, "date": "2026-01-02", "when": "2026-01-02T03:04:05", "exact": 1.25,
@@ -178,7 +184,7 @@ def test_what_each_type_of_a_parquet_file_becomes(tmp_path: Path) -> None:
     assert notes["float"] == ("left out", "it is not a number (NaN, or infinite)", 2)
     assert notes["list"][0] == notes["struct"][0] == "changed"
     with pytest.raises(InputError, match="'image' contains images"):
-        suite_parquet.read(tmp_path / "a.parquet", columns="image=inputs.x")
+        read_parquet(tmp_path / "a.parquet", columns="image=inputs.x")
 
 
 def test_what_each_type_of_a_sheet_becomes(tmp_path: Path) -> None:
@@ -195,10 +201,10 @@ def test_what_each_type_of_a_sheet_becomes(tmp_path: Path) -> None:
     book.save(tmp_path / "a.xlsx")
     mapping = ",".join(f"{name}=inputs.{name}" for name in ("n", "x", "b", "day", "sum", "error", "text"))
     with pytest.raises(InputError, match="there is no column 'n'; there are text"):
-        suite_excel.read(tmp_path / "a.xlsx", columns="n=inputs.n", sheet="other")
+        read_excel(tmp_path / "a.xlsx", columns="n=inputs.n", sheet="other")
     with pytest.raises(InputError, match="there is no sheet 'x'; there are Sheet, other"):
-        suite_excel.read(tmp_path / "a.xlsx", columns=mapping, sheet="x")
-    made = suite_excel.read(tmp_path / "a.xlsx", columns=mapping.replace("sum=inputs.sum,error=inputs.error,", ""))
+        read_excel(tmp_path / "a.xlsx", columns=mapping, sheet="x")
+    made = read_excel(tmp_path / "a.xlsx", columns=mapping.replace("sum=inputs.sum,error=inputs.error,", ""))
     first, second = _cases(made)
     assert first.inputs == {"n": 7, "x": 0.5, "b": True, "day": "2026-01-02T00:00:00", "text": "a"}
     assert second.inputs == {"n": 8, "b": False, "text": "b"}
@@ -219,7 +225,7 @@ def test_rows_that_are_alike_and_ids_that_are_unfit_are_told_apart(tmp_path: Pat
 def test_what_nests_too_deep_is_left_out_with_its_line(tmp_path: Path) -> None:
     deep = "[" * 60 + "]" * 60
     (tmp_path / "a.jsonl").write_text(f'{{"q": {deep}, "r": "x"}}\n', encoding="utf-8")
-    made = suite_jsonl.read(tmp_path / "a.jsonl", columns="q=inputs.q,r=inputs.r")
+    made = read_jsonl(tmp_path / "a.jsonl", columns="q=inputs.q,r=inputs.r")
     assert _cases(made)[0].inputs == {"r": "x"}
     assert [(note.name, note.line) for note in made.notes] == [("q", 1)]
 
@@ -270,21 +276,10 @@ class _Suite:
 @settings(max_examples=40)
 @given(_suites())
 def test_suites_come_back_from_every_table_as_they_were(tmp_path_factory: pytest.TempPathFactory, made: Suite) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    for module, name in ((suite_excel, "round.xlsx"), (suite_parquet, "round.parquet")):
-        _comes_back(made, {name: module.write(_Suite(made)).data or b""}, folder, module.read, name)
-    _comes_back(made, huggingface.write(_Suite(made), split="dev").files or {}, folder / "hub", huggingface.read, "")
-
-
-def _comes_back(
-    made: Suite, files: Mapping[str, bytes], folder: Path, read: Callable[[Path], Imported], name: str
-) -> None:
-    for path, data in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(data)
-    back = read(folder / name).suite
-    assert back is not None
-    assert [_fields(case) for case in back.cases] == [_fields(case) for case in made.cases]
+    for write, read, name in ((write_excel, read_excel, "round.xlsx"), (write_parquet, read_parquet, "round.parquet")):
+        path = tmp_path_factory.getbasetemp() / name
+        path.write_bytes(write(_Suite(made)).data or b"")
+        assert [_fields(case) for case in _cases(read(path))] == [_fields(case) for case in made.cases]
 
 
 def _fields(case: Case) -> tuple[object, ...]:
@@ -300,7 +295,7 @@ def test_a_workbook_holds_no_formula_and_names_what_is_too_long(tmp_path: Path) 
 
     long = Case(id="long", inputs={"q": "x" * 40_000}, origin="added")
     hostile = Case(id="h", inputs={"q": "=cmd|' /C calc'!A0"}, expected="@SUM(1)", origin="added")
-    made = suite_excel.write(_Suite(Suite(prompt="p.md", cases=(long, hostile))))
+    made = write_excel(_Suite(Suite(prompt="p.md", cases=(long, hostile))))
     assert made.left_out == ("case long is left out: an Excel cell holds at most 32767 characters",)
     assert made.data is not None
     (tmp_path / "a.xlsx").write_bytes(made.data)
@@ -330,4 +325,4 @@ def test_a_date_that_no_calendar_has_is_one_sentence(tmp_path: Path) -> None:
     days = pyarrow.array([2**31 - 1], pyarrow.int32()).cast(pyarrow.date32())
     writer.write_table(pyarrow.table({"id": ["a"], "inputs.q": days}), tmp_path / "a.parquet")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
-        suite_parquet.read(tmp_path / "a.parquet")
+        read_parquet(tmp_path / "a.parquet")

@@ -81,14 +81,14 @@ def _cases_alone(imported: Imported, path: Path) -> Imported:
 def _files(imported: Imported, out: Path | None, flags: dict[str, Any], *, force: bool, as_json: bool) -> int:
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
-    from promptpex.interchange import suite_jsonl
+    from promptpex.interchange import suite_files
     from promptpex.interchange.notes import shown
     from promptpex.workflow.importing.write_import import usable, write_imported
 
     if out is None:
         if not imported.is_suite or imported.suite is None:
             raise click.UsageError("what was read is more than cases; name a folder for it with --out")
-        click.echo(data(suite_jsonl.text(imported.suite)), nl=False)
+        click.echo(data(suite_files.jsonl_text(imported.suite)), nl=False)
         for line in () if flags.get("quiet") else shown({}, imported.notes):
             say(line, err=True)
         return 0

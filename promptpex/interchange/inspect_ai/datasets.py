@@ -11,7 +11,7 @@ from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored
-from promptpex.interchange import suite_csv
+from promptpex.interchange.case_tables import csv_table
 from promptpex.interchange.format import Imported
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.chats import Unfit, messages_of
@@ -70,7 +70,7 @@ def right_of(row: Mapping[str, object]) -> tuple[str, ...]:
 
 def _csv_rows(path: Path) -> Iterator[tuple[object, At]]:
     text = read_text(path, error=InputError, what=_WHAT, limit=safe_csv.MAX_BYTES)
-    for line, row in suite_csv.table_of(text, path).rows:
+    for line, row in csv_table(text, path).rows:
         yield {name: _cell(name, value, path, line) for name, value in row.items()}, At(path, row=line)
 
 
