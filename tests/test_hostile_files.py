@@ -5,6 +5,7 @@ Files in text are here where something multiplies in them; what only grows with 
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -225,8 +226,38 @@ def _yaml(spec: str, cases: str = "cases: []\n") -> Callable[[Path], object]:
 
 
 _VALIDATE = ("validate p.md",)
+_KEYS = "".join(f"k{number}{{}}1\n" for number in range(90_000))
+"""Unknown keys, for each of which a like one is looked for."""
+
+
+def _with_keys(name: str, text: str) -> Callable[[Path], object]:
+    def write(folder: Path) -> None:
+        _yaml("rules: []\n")(folder)
+        (folder / name).write_text(text, encoding="utf-8")
+
+    return write
+
+
+def _packed(folder: Path) -> None:
+    with gzip.open(folder / "rows.jsonl.gz", "wb") as file:
+        file.write(b'{"output": "x", "more": [' + b"[]," * 30_000_000 + b"[]]}\n")
+    (folder / "a.yaml").write_text("- {type: equals, value: x}\n", encoding="utf-8")
+
+
 _FIRST = f'cases:\n- {{id: a, inputs: {{x: &a "{"x" * 1_000_000}"}}}}\n'
 DOCUMENTS = {
+    "unknown settings": Hostile(
+        _with_keys("promptpex.toml", _KEYS.replace("{}", " = ")), "no such setting", ("estimate p.md",)
+    ),
+    "unknown keys of a prompt": Hostile(
+        _with_keys("p.md", f"---\n{_KEYS.replace('{}', ': ')}---\nSay {{{{x}}}}."), "", _VALIDATE
+    ),
+    "unknown keys of a spec": Hostile(
+        _with_keys("p.spec.yaml", f"rules: []\n{_KEYS.replace('{}', ': ')}"), "", _VALIDATE
+    ),
+    "a packed line of empty lists": Hostile(
+        _packed, "unpacks to more than", ("check rows.jsonl.gz --assertions a.yaml",)
+    ),
     "brackets that are not closed": Hostile(_yaml("rules: [" + "a, " * 650_000), "", _VALIDATE),
     "braces that are not closed": Hostile(_yaml("rules: [{" + "a: b, " * 330_000), "", _VALIDATE),
     "tags that only a slow reader knows": Hostile(_yaml("rules: !x\n" + "- a\n" * 490_000), "", _VALIDATE),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from promptpex.codecs.text.wording import MOST_HINTS
 from promptpex.config.wording import NO_KEYS, in_words, texts_in
 from promptpex.core.errors import ConfigError
 from promptpex.llm.named_models import UNDER_TEST, NamedModel, check_name, spelled, split_name
@@ -39,7 +41,7 @@ def named_problems(named: object) -> list[tuple[str | None, str]]:
     if not all(isinstance(name, str) for name in named):
         return [(None, "names of models are texts")]
     problems = ((name, _problem(name, entry)) for name, entry in named.items())
-    return [(name, problem) for name, problem in problems if problem is not None]
+    return [*islice(((name, problem) for name, problem in problems if problem is not None), MOST_HINTS)]
 
 
 def _problem(name: str, entry: object) -> str | None:

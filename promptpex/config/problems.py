@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
-from promptpex.codecs.text.wording import did_you_mean, with_hint
+from promptpex.codecs.text.wording import MOST_HINTS, did_you_mean, with_hint
 from promptpex.config.named_models import NAMED, named_problems
 from promptpex.config.settings import Settings
 from promptpex.config.sources import GONE, Layer, setting_error
@@ -35,6 +35,8 @@ def problems_of(layer: Layer) -> list[ConfigError]:
     """What is wrong with the settings of one layer, each with its place; the first problem of each setting."""
     firsts: dict[str, ConfigError] = {}
     for name, value in layer.values.items():
+        if len(firsts) == MOST_HINTS:
+            break
         message = None if name == NAMED else _unknown(name) or _with_key(name, value)
         if message is not None:
             firsts[name] = setting_error(layer, name, message)
@@ -89,7 +91,7 @@ def _invalid(values: Mapping[str, object]) -> list[tuple[str, str]]:
     try:
         Settings.model_validate(values)
     except ValidationError as failure:
-        errors = failure.errors(include_url=False)
+        errors = failure.errors(include_url=False)[:MOST_HINTS]
         named = [(str(error["loc"][0]) if error["loc"] else "", error) for error in errors]
         return [(name, in_words(error, example=_example(name))) for name, error in named]
     except UnicodeEncodeError:

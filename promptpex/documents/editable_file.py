@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.text.wording import MOST_HINTS
 from promptpex.core.errors import InputError
 from promptpex.core.records import Problem, Record
 from promptpex.documents import yaml_reader, yaml_writer
@@ -152,10 +154,9 @@ def _record(kind: DocumentKind[D], data: Any, findings: Findings, checker: Check
         findings.add(f"a {kind.what} must be a mapping with {main!r}", suggestion=f"write '{main}:' above the list")
         return kind.empty
     names = [part.name for part in kind.parts]
-    for key in data:
-        if key not in names:
-            message, suggestion = unknown_key(key, names)
-            findings.add(message, key, suggestion=suggestion)
+    for key in islice((key for key in data if key not in names), MOST_HINTS):
+        message, suggestion = unknown_key(key, names)
+        findings.add(message, key, suggestion=suggestion)
     if checker is not None and not checker.admits(data, findings):
         return kind.empty
     values = {part.name: part.load(data.get(part.name), findings) for part in kind.parts}

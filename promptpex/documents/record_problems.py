@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from promptpex.codecs.text.validation_messages import LIST, MAPPING, NUMBER, SHAPES, TEXT, WHOLE, wanted
-from promptpex.codecs.text.wording import cut, did_you_mean
+from promptpex.codecs.text.wording import MOST_HINTS, cut, did_you_mean
 from promptpex.core.errors import InputError
 from promptpex.core.records import Check, InputCheck, Problem
 from promptpex.documents import yaml_writer
@@ -44,7 +44,7 @@ class RecordProblem:
 def record_problems(failure: ValidationError, kind: type[BaseModel]) -> list[RecordProblem]:
     """The problems of data that is not a record of this kind."""
     errors = failure.errors(include_url=False)
-    return [_problem(error, kind) for error in errors]
+    return [_problem(error, kind) for error in errors[:MOST_HINTS]]
 
 
 def _problem(error: Any, kind: type[BaseModel]) -> RecordProblem:

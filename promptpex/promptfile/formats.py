@@ -121,7 +121,8 @@ def _take_front(doc: yaml_reader.YamlDoc, parsed: ParsedPrompt) -> None:
     if not isinstance(doc.data, dict):
         raise doc.fail("the front matter must be 'key: value' lines")
     parsed.front = doc.data
-    parsed.lines = {key: doc.line(key) for key in doc.data}
+    lines = {name.value: name.start_mark.line + doc.first_line for name, _ in doc.root.value}
+    parsed.lines = {key: lines.get(key, doc.line()) for key in doc.data}
 
 
 def _split_roles(lines: list[str], start: int, role_line: re.Pattern[str], warnings: list[str]) -> list[ParsedMessage]:

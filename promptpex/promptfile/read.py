@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from itertools import islice
 from pathlib import Path
 
 from jinja2 import TemplateSyntaxError
 
 from promptpex.codecs.files.text_file import read_text
-from promptpex.codecs.text.wording import did_you_mean
+from promptpex.codecs.text.wording import MOST_HINTS, did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest
 from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
@@ -160,7 +161,7 @@ def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, keys: Coll
         line = parsed.lines.get(key)
         warnings.append(Problem.warning(path, line, message, suggestion))
 
-    for key in (key for key in prompt.unknown if key not in keys):
+    for key in islice((key for key in prompt.unknown if key not in keys), MOST_HINTS):
         hint = did_you_mean(key, keys) or "it is kept, but not used"
         warn(f"the front matter key {key!r} is not known", key, hint)
     language = _template_language(prompt.meta.get("template"))

@@ -12,12 +12,12 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
-from promptpex.codecs.files.ordinary_files import ROW
+from promptpex.codecs.files.ordinary_files import ROW, weight_of
 
 ENDING = ".gz"
 MOST_TIMES = 250
-"""How many times as long as the file its content may be, each line counted as ``ROW`` bytes more: logs are packed to a
-tenth, deflate manages a thousandth."""
+"""How many times as long as the file its content may be, each value of JSON counted as what it takes in memory and
+each line as ``ROW`` bytes more: logs are packed to a tenth, deflate manages a thousandth."""
 FREE_BYTES = 100_000_000
 """Bytes of content that are read whatever the file's length."""
 
@@ -56,7 +56,7 @@ class _Content(io.RawIOBase):
             raise OSError(f"it cannot be unpacked ({error})") from None
         except zlib.error as error:
             raise OSError(f"it cannot be unpacked ({error})") from None
-        self._read += len(data) + ROW * data.count(b"\n")
+        self._read += weight_of(data) + ROW * data.count(b"\n")
         if self._read > self._most:
             raise OSError(f"it unpacks to more than {MOST_TIMES} times its length, which no log does")
         buffer[: len(data)] = data
