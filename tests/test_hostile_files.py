@@ -202,9 +202,7 @@ TABLES = {
     "a list of nothing": Hostile(
         _parquet(lambda pa: _in_a_list(pa, pa.nulls(60_000_000, pa.int8()))), _TOO_MUCH, _TABLE
     ),
-    "rows of nothing": Hostile(
-        _parquet(lambda pa: {"output": pa.nulls(30_000_000, pa.string())}), "more than 100,000 rows", _TABLE
-    ),
+    "rows of nothing": Hostile(_parquet(lambda pa: {"output": pa.nulls(30_000_000, pa.string())}), _TOO_MUCH, _TABLE),
     "columns of nothing": Hostile(
         _parquet(lambda pa: {name: pa.nulls(200_000) for name in ("output", *(f"c{n}" for n in range(200)))}),
         _TOO_MUCH,
@@ -248,6 +246,9 @@ _FIRST = f'cases:\n- {{id: a, inputs: {{x: &a "{"x" * 1_000_000}"}}}}\n'
 DOCUMENTS = {
     "unknown settings": Hostile(
         _with_keys("promptpex.toml", _KEYS.replace("{}", " = ")), "no such setting", ("estimate p.md",)
+    ),
+    "a setting of many parts": Hostile(
+        _with_keys("promptpex.toml", "a" + ".a" * 490_000 + " = 1\n"), "more than 1,000 parts", ("estimate p.md",)
     ),
     "unknown keys of a prompt": Hostile(
         _with_keys("p.md", f"---\n{_KEYS.replace('{}', ': ')}---\nSay {{{{x}}}}."), "", _VALIDATE

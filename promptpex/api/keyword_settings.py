@@ -75,7 +75,7 @@ class KeywordSettings(CompareSettings, total=False):
     max_total_tokens: int | None
 
     # where checks and matrices are worked on
-    engine: str
+    engine: Literal["local", "ray"]
     workers: int | None
     address: str | None
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
-from promptpex.codecs.files.ordinary_files import MEGABYTE, ROW, opened, room_for_repeats, weight_of
+from promptpex.codecs.files.ordinary_files import MEGABYTE, opened, room_for_repeats, weight_of
 from promptpex.core.errors import InputError
 
 MEMORY, TIMES = 350 * MEGABYTE, 8
@@ -26,6 +26,8 @@ SECONDS, BYTES_A_SECOND = 3, 300_000
 EXTRAS = {"pyarrow": "parquet", "openpyxl": "excel"}
 LONGEST = 50 * MEGABYTE
 """Bytes of the longest row, as JSON."""
+ROW_TO_CHECK = 1_000
+"""Bytes that each row counts on top of its own: some 100,000 rows of nothing take seconds to check."""
 
 
 def lines(
@@ -64,7 +66,7 @@ def lines(
             for line in iter(partial(process.stdout.readline, LONGEST + 1), b""):
                 if line.startswith(b"!"):
                     raise error(f"the {what} cannot be read as {kind}: {json.loads(line[1:])}", path=path)
-                left = (left if in_total else room) - weight_of(line) - ROW
+                left = (left if in_total else room) - weight_of(line) - ROW_TO_CHECK
                 if left < 0 or not line.endswith(b"\n"):
                     raise _too_much(path, what, error)
                 yield line

@@ -93,6 +93,10 @@ def project_layer(named: Path | None, start: Path, warnings: list[str]) -> Layer
     return _read(path, f"file {path.name}")
 
 
+MOST_PARTS = 1_000
+"""Dots before the first ``=`` of a line: reading a key takes the square of its parts."""
+
+
 def _read(path: Path, where: str) -> Layer:
     try:
         text = read_text(path, error=ConfigError, what="settings file")
@@ -100,6 +104,9 @@ def _read(path: Path, where: str) -> Layer:
         if failure.message.endswith("is empty"):
             return Layer(where, {}, path)
         raise
+    for number, content in enumerate(text.splitlines(), 1):
+        if content.partition("=")[0].count(".") > MOST_PARTS:
+            raise ConfigError(f"the key has more than {MOST_PARTS:,} parts", path=path, line=number)
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as failure:  # a number too long is a ValueError alone
