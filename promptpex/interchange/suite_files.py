@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,22 +53,23 @@ def rows_of(suite: Suite, fits: Callable[[object], bool] = is_of_csv) -> list[li
     Args:
         fits: whether a cell can hold a value; what it cannot goes into ``other``.
     """
-    names = list(dict.fromkeys(name for case in suite.cases for name in case.inputs))
+    names = dict.fromkeys(name for case in suite.cases for name in case.inputs if fits(PREFIX + name))
+    prompt = suite.prompt if fits(suite.prompt) else ""
     rows: list[list[Any]] = [
         ["prompt", "id", "rule", "inverse", *(PREFIX + name for name in names), *FIELDS[3:], "other"]
     ]
-    rows += [_row(suite.prompt, case, names, fits) for case in suite.cases]
+    rows += [_row(prompt, case, names, fits) for case in suite.cases]
     if not suite.cases:
-        rows.append([suite.prompt] + [""] * (len(rows[0]) - 1))
+        rows.append([prompt] + [""] * (len(rows[0]) - 1))
     if suite.match:
         rows = [[*row, MATCH if number == 0 else suite.match] for number, row in enumerate(rows)]
     return rows
 
 
-def _row(prompt: str, case: Case, names: Sequence[str], fits: Callable[[object], bool]) -> list[Any]:
+def _row(prompt: str, case: Case, names: Collection[str], fits: Callable[[object], bool]) -> list[Any]:
     other: dict[str, Any] = {"also_right": list(case.also_right)}
     fields = [_cell(name, getattr(case, name), other, fits) for name in FIELDS]
-    fitting = {name: value for name, value in case.inputs.items() if fits(value)}
+    fitting = {name: value for name, value in case.inputs.items() if name in names and fits(value)}
     other["rating"] = case.rating.to_dict() if case.rating is not None else None
     other["inputs"] = {name: value for name, value in case.inputs.items() if name not in fitting}
     other["absent"] = [name for name in names if name not in case.inputs]
@@ -147,7 +148,7 @@ def fields_of(row: Mapping[str, Any], path: Path | str, line: int) -> dict[str, 
     odd = other.pop("inputs", {})
     order = other.pop("order", None)
     inputs = {name.removeprefix(PREFIX): cells.pop(name) for name in row if name.startswith(PREFIX)}
-    inputs = {name: odd.get(name, value) for name, value in inputs.items() if name not in absent}
+    inputs = {name: value for name, value in inputs.items() if name not in absent} | odd
     inputs = {name: value for name, value in inputs.items() if value is not None or name in odd}
     data: dict[str, Any] = {name: value for name, value in cells.items() if value not in ("", None)}
     if isinstance(order, list) and set(map(str, order)) == set(inputs):

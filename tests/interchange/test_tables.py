@@ -18,6 +18,7 @@ from promptpex.cli.main import run_cli
 from promptpex.codecs import excel, parquet
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Suite
+from promptpex.interchange import case_tables, suite_files
 from promptpex.interchange.case_tables import (
     mapping_of,
     read_csv,
@@ -288,6 +289,19 @@ def _fields(case: Case) -> tuple[object, ...]:
 
 def _typed(inputs: Mapping[str, Any]) -> list[tuple[str, type, Any]]:
     return [(name, type(value), value) for name, value in inputs.items()]
+
+
+def test_a_name_that_no_cell_can_hold_comes_back_too(tmp_path: Path) -> None:
+    case = Case(id="a", inputs={"x\x01": "v", "y": "_x0041_", "z": "w"})
+    suite = Suite(prompt="p.md", cases=(case,))
+    rows = suite_files.rows_of(suite, case_tables._fits_excel)
+    assert rows[0][4:6] == ["inputs.y", "inputs.z"]
+    (back,) = (
+        suite_files.gather([(2, suite_files.fields_of(dict(zip(rows[0], rows[1], strict=True)), "t", 2))], "t")
+        .require()
+        .cases
+    )
+    assert back.inputs == case.inputs
 
 
 def test_a_workbook_holds_no_formula_and_names_what_is_too_long(tmp_path: Path) -> None:
