@@ -13,25 +13,17 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from promptpex import tables
-from promptpex.config import load
-from promptpex.core.events import ignore_events
 from promptpex.core.records import Case, Check, Request, Rule, Run, Spec, Suite
-from promptpex.llm.fake import FakeClient
-from promptpex.llm.stack import build
-from promptpex.llm.structured import Structured
 from promptpex.promptfile import parse
-from promptpex.workflow.client_options import stack_options
 from promptpex.workflow.execution import run_records
-from promptpex.workflow.roles import Roles
-from promptpex.workflow.session import Session
-from tests.llm.virtual_time import VirtualTimeLoop
+from tests.llm.virtual_time import VirtualTimeLoop, session_of
 
 CASES, RATE = 100, 0.3
 
@@ -116,12 +108,9 @@ async def _run(world: World, seed: int) -> Run:
 
     given: dict[str, Any] = {"models": ["fake/m"], "judge": ["fake/j" if world.judge else "none"], "concurrency": 32}
     given |= {"max_requests": world.budget} if world.budget else {} if world.stop else {"deadline": world.ends}
-    resolved = load({**given, "seed": seed}, start=Path(), env={})
-    client = build(FakeClient(reply), store=None, rng=rng, clock=loop.time, options=stack_options(resolved.settings))
-    roles = Roles(resolved, Structured(client), ignore_events)
-    session = Session(resolved=resolved, client=client, store=cast("Any", None), roles=roles)
+    session = session_of(reply, rng, **given, seed=seed)
     if world.stop:
-        loop.call_later(world.ends, client.cancel)
+        loop.call_later(world.ends, session.client.cancel)
     rule = Rule(id="r1", rule="Is good.", checks=() if world.judge else (Check(kind="not-contains", value="BAD"),))
     cases = tuple(Case(id=f"c{number}", rule="r1", inputs={"n": f"number {number}"}) for number in range(CASES))
     prompt = parse("Say {{n}}.", "p.md")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from promptpex import tables
@@ -114,7 +115,7 @@ def compare_runs(
         metrics=by_metric,
         corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases, chosen=(_chosen(old), _chosen(new))),
-        answer=" ".join([answer, *_by_judges(rank_by, both, people)]),
+        answer=" ".join([answer, *by_these_judges(max(map(unchecked_judges, both, people, repeat(rank_by))))]),
         notes=(*notes, *noise_sentences(noise, figures)),
         regressions=tuple(_regressions(figures, by_metric, records(corrected), rank_by, tolerance)),
         confidence=confidence,
@@ -182,13 +183,6 @@ def _answer(
         return " ".join(corrected_change_sentences(records(corrected), confidence, deciding=True))
     in_words = corrected_change_sentences(records(corrected), confidence)
     return " ".join([changes_answer(figures, by_metric, unlike), *in_words])
-
-
-def _by_judges(
-    rank_by: str, runs: Sequence[RunTables], people: tuple[PeoplesGrades | None, PeoplesGrades | None]
-) -> list[str]:
-    """That judges decide whom nobody has checked, where they do."""
-    return by_these_judges(max(map(unchecked_judges, runs, people))) if rank_by == "non-compliance" else []
 
 
 class _Same(TypedDict):

@@ -86,7 +86,7 @@ class Summary:
     def unchecked(self) -> int:
         """How many judges decide that nobody has compared with people."""
         grades = self.by_people.grades if self.by_people is not None else None
-        return unchecked_judges(self.made, grades) if self.rankings.options.rank_by == "non-compliance" else 0
+        return unchecked_judges(self.made, grades, self.rankings.options.rank_by)
 
     @cached_property
     def model_rows(self) -> list[dict[str, Any]]:
@@ -220,7 +220,7 @@ def _answer(details: Details, rows: list[dict[str, Any]], rankings: Rankings, pe
         judges,
         references=references(run.suite),
         subset=run.manifest.subset,
-        unchecked=unchecked_judges(details.made, people) if rankings.options.rank_by == "non-compliance" else 0,
+        unchecked=unchecked_judges(details.made, people, rankings.options.rank_by),
         unread=unread(details),
     )
 
@@ -236,10 +236,10 @@ def unread(details: Details) -> list[str]:
     return unread_checks(outputs, details.run.prompt.path)
 
 
-def unchecked_judges(made: RunTables, people: PeoplesGrades | None) -> int:
+def unchecked_judges(made: RunTables, people: PeoplesGrades | None, rank_by: str) -> int:
     """How many judges decide rules of a run on which nobody has compared them with people; none where somebody has
-    graded."""
-    if people is not None and people.graded:
+    graded, or where something else ranks the models."""
+    if rank_by != "non-compliance" or (people is not None and people.graded):
         return 0
     rules = made.run.spec.rules
     calibrations = people.calibrations if people is not None else {rule.id: rule.judge for rule in rules}

@@ -37,11 +37,12 @@ def wrong_with(request_id: str, scrubbed: bool | int, request: str | bytes, comp
     return None
 
 
-def entry_of(row: tuple[str, float, bool, str | bytes, str | bytes]) -> StoreEntry | None:
+def entry_of(row: tuple[str, float, bool | int, str | bytes, str | bytes]) -> StoreEntry | None:
     """An entry from its id, time, mark, request and completion; None where it cannot be read."""
     request_id, created_at, scrubbed, request, completion = row
     try:
         request_record = Request.model_validate(json.loads(request))
-        return StoreEntry(request_id, created_at, request_record, Completion.model_validate_json(completion), scrubbed)
-    except (ValidationError, ValueError, TypeError, RecursionError):
+        answer = Completion.model_validate_json(completion)
+    except (ValueError, TypeError, RecursionError):
         return None
+    return StoreEntry(request_id, created_at, request_record, answer, bool(scrubbed))

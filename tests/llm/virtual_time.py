@@ -7,9 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import random
 import selectors
 from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec
+from pathlib import Path
+from typing import Any, ParamSpec, cast
+
+from promptpex.config import load
+from promptpex.core.events import ignore_events
+from promptpex.core.records import Request
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.stack import build
+from promptpex.llm.structured import Structured
+from promptpex.workflow.client_options import stack_options
+from promptpex.workflow.roles import Roles
+from promptpex.workflow.session import Session
 
 P = ParamSpec("P")
 
@@ -51,3 +63,12 @@ def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P,
             runner.run(test(*args, **kwargs))
 
     return run
+
+
+def session_of(reply: Callable[[Request], Any], rng: random.Random | None = None, **given: Any) -> Session:
+    """A session without a store on the clock of the loop that runs, with these settings."""
+    resolved = load(given, start=Path(), env={})
+    options, clock = stack_options(resolved.settings), asyncio.get_running_loop().time
+    client = build(FakeClient(reply), store=None, rng=rng or random.Random(0), clock=clock, options=options)
+    roles = Roles(resolved, Structured(client), ignore_events)
+    return Session(resolved=resolved, client=client, store=cast("Any", None), roles=roles)

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
 import promptpex
 from promptpex import tables
-from promptpex.config import load
 from promptpex.core.errors import StoreFull
-from promptpex.core.events import ignore_events
 from promptpex.core.records import Request, Run
-from promptpex.llm.fake import FakeClient
-from promptpex.llm.stack import build
-from promptpex.llm.structured import Structured
-from promptpex.workflow.client_options import stack_options
 from promptpex.workflow.execution import run_records
-from promptpex.workflow.roles import Roles
-from promptpex.workflow.session import Session
-from tests.llm.virtual_time import VirtualTimeLoop
+from tests.llm.virtual_time import VirtualTimeLoop, session_of
 from tests.numbers.server import Place, answering
 from tests.numbers.world import (
     Fate,
@@ -194,20 +185,11 @@ def run_in_virtual_time(suite_size: int, reply: Callable[[World, Any, Request], 
 
     async def made() -> Run:
         async def answered(request: Request) -> Any:
-            text = reply(world, client, request)
+            text = reply(world, session.client, request)
             await asyncio.sleep(0.1)
             return text
 
-        resolved = load({"concurrency": 16, **given}, start=Path(), env={})
-        client = build(
-            FakeClient(answered),
-            store=None,
-            rng=random.Random(0),
-            clock=asyncio.get_running_loop().time,
-            options=stack_options(resolved.settings),
-        )
-        roles = Roles(resolved, Structured(client), ignore_events)
-        session = Session(resolved=resolved, client=client, store=cast("Any", None), roles=roles)
+        session = session_of(answered, **{"concurrency": 16, **given})
         return await run_records.execute(session, await run_records.begin(session, prompt, spec, suite))
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
