@@ -1,4 +1,4 @@
-"""Public names have docstrings, and what these list is there: the attributes of classes, the arguments of functions."""
+"""Public names have docstrings unless they are short, and what these list is there: attributes and arguments."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "promptpex"
 FILES = sorted(PACKAGE.rglob("*.py"))
 HEADS = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
+SHORT = 5
+"""Lines of code that a name and types explain."""
 NAMES = re.compile(r"\*{0,2}(\w+(?:, \*{0,2}\w+)*): ")
 """One entry, such as ``rpm, tpm: most requests``; also further ones in a line, behind a full stop."""
 
@@ -96,10 +98,11 @@ def undocumented(where: str, tree: ast.Module) -> Iterator[str]:
 
 def wants_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     overload = any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list)
-    return not node.name.startswith("_") and not overload and not ast.get_docstring(node)
+    short = (node.end_lineno or 0) - node.body[0].lineno < SHORT
+    return not node.name.startswith("_") and not overload and not short and not ast.get_docstring(node)
 
 
-def test_public_names_have_docstrings(trees: dict[str, ast.Module]) -> None:
+def test_public_names_that_are_not_short_have_docstrings(trees: dict[str, ast.Module]) -> None:
     bare = [name for where, tree in trees.items() for name in undocumented(where, tree)]
     assert not bare, "\n".join(bare)
 
