@@ -14,7 +14,7 @@ from file_schemas.checks import kinds
 from file_schemas.draft07 import Schema
 from file_schemas.key_tables import TOML, YAML, Keys, key_table, machine_table
 
-from promptpex.cli import starter_files
+from promptpex.cli.commands import init as starter_files
 from promptpex.cli.help import GROUPS, GroupedOption
 from promptpex.cli.main import COMMANDS, cli
 from promptpex.promptfile.front_matter_keys import INPUT, KEPT, SCENARIO, USED

@@ -1,11 +1,13 @@
-"""How a command that made, judged or read a run ends: its report, its exit code, and who gave nothing usable."""
+"""How a command that made, judged or read runs ends: its report, its exit code, and who gave nothing usable."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from promptpex.cli.command_session import kept_and_resumed, resume_line, whole_suite_line
 from promptpex.cli.output import NO_ANSWER, asked_in_words, print_json, say
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
     from promptpex.core.records import AnyRun
     from promptpex.grading.labels import LabelRules
     from promptpex.report import Summary
+    from promptpex.report.batches.batch_report import BatchReport
+    from promptpex.report.batches.batch_screen import BatchEnding
     from promptpex.report.terminal import Occasion
+    from promptpex.workflow.batches.batch_reports import MadeBatch
+
 
 LONGEST = 320
 CODE = ("javascript", "python")
@@ -220,3 +226,95 @@ def silent_scorers(summary: Summary) -> Iterator[str]:
 def _counted(reasons: Counter[str]) -> str:
     outputs = tr_n("{count} output", "{count} outputs", reasons.total())
     return f"{outputs}: " + ", ".join(f"{count} {from_data(reason)}" for reason, count in reasons.most_common())
+
+
+GRAVITY = (0, 1, NO_ANSWER, 2, Interrupted.exit_code)
+"""Exit codes, the gravest last: a limit was passed, nothing usable came, a prompt could not be run, stopped."""
+
+
+def is_one_file(named: Sequence[Path]) -> bool:
+    """Whether one prompt was named; a folder, a pattern and several files are a batch, however few they hold."""
+    from promptpex.promptfile import is_pattern
+
+    return len(named) == 1 and not named[0].is_dir() and not is_pattern(named[0])
+
+
+def refuse_files_of_one(**given: Path | None) -> None:
+    """Refuses options that name a file of one prompt.
+
+    Raises:
+        UsageError: with the first of them.
+    """
+    for name, path in given.items():
+        if path is not None:
+            raise click.UsageError(
+                f"--{name} names a file of one prompt; several prompts have each their own beside it"
+            )
+
+
+def show_batch_report(
+    report: BatchReport, ending: BatchEnding, *, as_json: bool, full: bool, totals: Mapping[str, Any] | None = None
+) -> None:
+    """Prints what a batch ends with."""
+    from promptpex.report.batches.batch_screen import show_batch
+
+    if as_json:
+        print_json({**report.to_dict(), "requests": dict(totals or {})})
+        return
+    from rich.console import Console
+
+    show_batch(report, Console(soft_wrap=False), ending, full=full)
+
+
+def ending_of(report: BatchReport, totals: Mapping[str, Any]) -> BatchEnding:
+    """How the command ends that made a batch."""
+    from promptpex.cli.command_session import kept_and_resumed, resume_line
+    from promptpex.report.batches.batch_screen import BatchEnding
+
+    incomplete = any(
+        one.part.run is None or one.summary is None or one.summary.run.manifest.partial for one in report.parts
+    )
+    stopped = any(one.summary and one.summary.run.manifest.partial == "interrupted" for one in report.parts)
+    again = resume_line() if incomplete and not stopped else ""  # a command that was stopped says so itself
+    then = f"promptpex: {kept_and_resumed()}" if stopped else ""
+    gate = "" if incomplete else "promptpex gate latest --max-non-compliance 10%"
+    return BatchEnding(asked_in_words(totals), again, gate, then)
+
+
+def batch_exit_code(made: MadeBatch, *, stopped: bool, fail_above: float | None, allow_missing: bool) -> int:
+    """The gravest exit code of the prompts; what lacks an answer, and what is above the limit, is named on stderr.
+
+    Args:
+        stopped: whether the user stopped the command.
+
+    Raises:
+        Interrupted: the command was stopped.
+        GateFailed: a model is above ``fail_above``, and nothing graver happened.
+    """
+    from promptpex.cli.command_session import kept_and_resumed
+
+    if stopped:
+        raise Interrupted(kept_and_resumed())
+    codes = [one.problem.exit_code for one in made.runs if one.problem is not None]
+    failing = []
+    for one in made.report.parts:
+        if one.summary is None:
+            continue
+        name = made.report.names[one.part.file]
+        sentences = without_answers(one.summary, allow_missing=allow_missing)
+        for sentence in sentences:
+            say(f"promptpex: {name}: {sentence}", err=True)
+        codes += [NO_ANSWER] if sentences else []
+        if over := over_limit(one.summary, fail_above):
+            failing.append(f"{name}: {over}")
+    code = gravest(codes)
+    if failing and code == 0:
+        raise GateFailed("; ".join(failing))
+    for sentence in failing:
+        say(f"promptpex: {sentence}", err=True)
+    return code
+
+
+def gravest(codes: Sequence[int]) -> int:
+    """The gravest of exit codes; 0 of none."""
+    return max(codes, key=GRAVITY.index, default=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpex.cli.in_words.card import card_lines
+from promptpex.cli.commands.align import card_lines
 from promptpex.core.translation import reading_in
 from tests.alignment.test_card import grades, made
 from tests.marked_language import Marked, data_of, unmarked

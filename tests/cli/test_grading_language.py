@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cli.grading.keys import PipedKeys
-from promptpex.cli.grading.screen import show_end, show_head, show_outlook
-from promptpex.cli.grading.terminal import TerminalGrading
+from promptpex.cli.grading_keys import PipedKeys
+from promptpex.cli.grading_terminal import TerminalGrading, show_end, show_head, show_outlook
 from promptpex.core.translation import reading_in
 from promptpex.grading.labels import LabelRules
 from tests.marked_language import Marked, unmarked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.cli.in_words.run_list import pruned_lines
+from promptpex.cli.commands.runs import pruned_lines
 from promptpex.core.translation import reading_in
 from promptpex.workflow.prune_runs import BLESSED, DAMAGED, FOREIGN, GRADED, NAMED, Prunable
 from tests.marked_language import Marked, unmarked

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.output import say
-from promptpex.cli.progress import PlainLines, bars, json_log
-from promptpex.cli.progress_counts import ProgressCounts, StageProgress, span
+from promptpex.cli.progress import PlainLines, ProgressCounts, StageProgress, bars, json_log, span
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import (
     Answered,

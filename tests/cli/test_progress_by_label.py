@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.cli.progress_counts import ProgressCounts, StageProgress
+from promptpex.cli.progress import ProgressCounts, StageProgress
 from promptpex.config import load
 from promptpex.core.events import Event, StageEnded
 from promptpex.core.records import Completion, Request

@@ -210,7 +210,7 @@ def _by_code(
     rows: Iterator[CheckRow], files: list[Path], checks: CheckFile | None, settings: Settings
 ) -> Iterator[Reports]:
     """The reports of rows as they come, without a judge; ``files`` may be read by another process."""
-    from promptpex.cli.interrupts import interrupts
+    from promptpex.cli.command_session import interrupts
     from promptpex.engines import as_they_come, open_engine
     from promptpex.workflow.checks import parallel_check
 

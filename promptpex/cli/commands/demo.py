@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from promptpex.cli import options
+from promptpex.cli.commands.init import written_to
 from promptpex.cli.help import Command
-from promptpex.cli.starter_files import written_to
 from promptpex.core.translation import Key
 
 BENCHMARK = "support-reply"

@@ -48,7 +48,7 @@ def command(prompts: tuple[Path, ...], spec: Path | None, cases: Path | None, as
     separately. Tokens are estimates; a price that is not known is "unknown", never 0: give it in the settings under
     [prices."MODEL"]. Of several prompts, or a folder of them, it is a line for each and one sum.
     """
-    from promptpex.cli.batches import is_one_file, refuse_files_of_one
+    from promptpex.cli.run_ending import is_one_file, refuse_files_of_one
 
     subset = options.subset_of(flags)
     if is_one_file(prompts):

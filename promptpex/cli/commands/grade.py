@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import getpass
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +14,16 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.translation import tr_n
+from promptpex.core.errors import ConfigError, SynthesisError
+from promptpex.core.records import LONGEST_NAME
+from promptpex.core.translation import tr, tr_n
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from promptpex.config import Resolved
+    from promptpex.grading.labels import LabelRules
+    from promptpex.web.interfaces import GradingPort
     from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes
 
 
@@ -86,7 +94,6 @@ def command(
       promptpex grade --import ada.grades.jsonl
     """
     from promptpex.cli.command_session import settings
-    from promptpex.cli.grading.page import port_of, serve_page
     from promptpex.workflow.grading.open_desk import GradingWishes
 
     _require_one_way(terminal, file, as_json=as_json)
@@ -158,11 +165,9 @@ def _in_terminal(project: GradingProject, wishes: GradingWishes, grader: str | N
     import contextlib
     import sys
 
-    from promptpex.cli.grading.grader_name import grader_name
-    from promptpex.cli.grading.keys import keys_of
-    from promptpex.cli.grading.screen import show_end, show_head, show_outlook
-    from promptpex.cli.grading.terminal import TerminalGrading
-    from promptpex.cli.interrupts import interrupts
+    from promptpex.cli.command_session import interrupts
+    from promptpex.cli.grading_keys import keys_of
+    from promptpex.cli.grading_terminal import TerminalGrading, show_end, show_head, show_outlook
 
     name = grader_name(grader, project.file.parent)
     show_head(project.prompt.name, name, wishes.rules)
@@ -171,3 +176,105 @@ def _in_terminal(project: GradingProject, wishes: GradingWishes, grader: str | N
     show_end(project.desk.progress(name), str(project.grades))
     show_outlook(project.desk)
     return 0
+
+
+def serve_page(
+    project: GradingProject,
+    resolved: Resolved,
+    rules: LabelRules,
+    port: GradingPort,
+    *,
+    sources: Sequence[Path],
+    number: int | None,
+    no_open: bool,
+) -> int:
+    """Serves grading, criteria and the report card until Ctrl-C, says how far grading is, and gives the exit code.
+
+    Args:
+        rules: how grades become labels.
+        sources: the runs whose report card is shown, or the prompt's file for its latest one.
+        number: of the port on 127.0.0.1; None for the usual one.
+        no_open: whether the link is only printed.
+    """
+    from promptpex.cli.browser import serve
+    from promptpex.cli.command_session import listeners
+    from promptpex.cli.grading_terminal import graded_so_far
+    from promptpex.promptfile import renderer
+    from promptpex.web.interfaces import Ports
+    from promptpex.web.server import require_extra
+    from promptpex.workflow.alignment.card_page import CardOfRuns
+    from promptpex.workflow.alignment.report_card import CardWishes
+    from promptpex.workflow.comparison.compare_runs import ComparisonsOfRuns
+    from promptpex.workflow.criteria.shared_state import criteria_beside
+    from promptpex.workflow.grading.peoples_grades import GradesOfRuns
+
+    require_extra()
+    say(tr("Grades go to {file}", file=project.grades))
+    results, grades = Path(resolved.settings.results), GradesOfRuns()
+    card = CardOfRuns(sources, results, CardWishes(project.file, rules))
+    with (
+        listeners(quiet=True, verbose=False, log=None) as emit,
+        contextlib.closing(criteria_beside(project, resolved, rules, emit=emit)) as criteria,
+    ):
+        ports = Ports(results, start="/grade", grades=grades, renderer=renderer)
+        pages = replace(
+            ports, comparing=ComparisonsOfRuns(resolved, grades), grading=port, criteria=criteria, card=card
+        )
+        code = serve(pages, port=number, no_open=no_open)
+    project.desk.refresh()
+    progress = project.desk.progress(port.grader)
+    say(tr("{what}; the grades are in {file}", what=graded_so_far(progress), file=project.grades))
+    return code
+
+
+def port_of(project: GradingProject, grader: str | None, first: int) -> GradingPort:
+    """What the page shows.
+
+    Args:
+        grader: who grades; None: the page asks, and proposes git's user or the account's name.
+        first: how many outputs are graded before criteria are written down; 0: as many as people like.
+    """
+    from promptpex.web.interfaces import GradingPort
+
+    folder, prompt = project.file.parent, project.prompt
+    name = suggested = ""
+    if grader is not None:
+        name = grader_name(grader, folder)
+    else:
+        with contextlib.suppress(ConfigError):
+            suggested = grader_name(None, folder)
+    return GradingPort(project.desk, prompt.name, name, suggested, first, prompt.variables)
+
+
+def grader_name(given: str | None, folder: Path) -> str:
+    """The name that is given, else git's user in this folder, else the name of the account.
+
+    Raises:
+        ConfigError: the name is empty or too long, or there is none.
+    """
+    if given is None:
+        name = _of_git(folder) or _of_account()
+        if not name:
+            raise ConfigError("it is not known who grades; say it with --as NAME")
+        return name[:LONGEST_NAME]
+    name = " ".join(given.split())
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise ConfigError(f"--as takes a name of 1 to {LONGEST_NAME} characters")
+    return name
+
+
+def _of_git(folder: Path) -> str:
+    from promptpex.synthesis.history.git_program import git
+
+    try:
+        answer = git(folder, "config", "--get", "user.name", limit=10_000, seconds=5.0)
+    except SynthesisError:
+        return ""
+    return " ".join(answer.line.split()) if answer.code == 0 else ""
+
+
+def _of_account() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""

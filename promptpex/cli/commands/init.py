@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from promptpex.cli import options, starter_files
+from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.core.translation import tr
 
-PROMPT, SETTINGS = "prompt.md", "promptpex.toml"
+PROMPT_FILE, SETTINGS_FILE = "prompt.md", "promptpex.toml"
 
 
 @click.command("init", cls=Command)
@@ -30,7 +32,7 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
     from promptpex.cli.output import print_json
     from promptpex.codecs.files.atomic import write_text
 
-    with starter_files.written_to(folder):
+    with written_to(folder):
         texts = _texts(folder, example)
         new_files = [file for file in texts if not (folder / file).exists()]
         for file in new_files:
@@ -46,10 +48,10 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
         if example and len(texts) == len(_texts(folder, False)):
             own = tr(
                 "{file} is your own: the spec and the cases of the example would not fit it and are left out",
-                file=PROMPT,
+                file=PROMPT_FILE,
             )
             say(own)
-        command_line = f"promptpex run {shlex.quote(str(folder / PROMPT))} --models MODEL --judge MODEL"
+        command_line = f"promptpex run {shlex.quote(str(folder / PROMPT_FILE))} --models MODEL --judge MODEL"
         say(tr("Next: {command}", command=command_line))
     return 0
 
@@ -62,11 +64,11 @@ def _texts(folder: Path, example: bool) -> dict[str, str]:
     from promptpex.documents.schema_ref import FOLDER
 
     name = folder.resolve().name or "prompt"
-    prompt = starter_files.PROMPT.format(name=json.dumps(name, ensure_ascii=False))
-    settings = f"#:schema {FOLDER}/settings.schema.json\n{starter_files.SETTINGS}"
-    texts = {PROMPT: prompt, SETTINGS: settings}
-    if example and _is_ours(folder / PROMPT, prompt):
-        for kind, content in (("spec", starter_files.SPEC), ("cases", starter_files.CASES)):
+    prompt = PROMPT.format(name=json.dumps(name, ensure_ascii=False))
+    settings = f"#:schema {FOLDER}/settings.schema.json\n{SETTINGS}"
+    texts = {PROMPT_FILE: prompt, SETTINGS_FILE: settings}
+    if example and _is_ours(folder / PROMPT_FILE, prompt):
+        for kind, content in (("spec", SPEC), ("cases", CASES)):
             line = f"# yaml-language-server: $schema={FOLDER}/{kind}.schema.json"
             texts[f"prompt.{kind}.yaml"] = f"{line}\n{content}"
     return texts
@@ -80,5 +82,106 @@ def _keep_schemas(folder: Path) -> None:
     """Writes the schemas that files of the folder name, those of people too."""
     from promptpex.documents.schema_ref import keep_schema
 
-    for file in (folder / SETTINGS, *sorted(folder.glob("*.spec.yaml")), *sorted(folder.glob("*.cases.yaml"))):
+    for file in (folder / SETTINGS_FILE, *sorted(folder.glob("*.spec.yaml")), *sorted(folder.glob("*.cases.yaml"))):
         keep_schema(file)
+
+
+PROMPT = """---
+name: {name}
+description: What this prompt is for, in a line.
+---
+system:
+Answer the customer's question in at most two sentences, in the language of the question.
+Do not promise refunds or dates. If the question is not about an order, answer exactly: OTHER
+
+user:
+{{{{question}}}}
+"""
+
+SPEC = """intent: Answer a customer's question about an order, in two sentences at most.
+inputs:
+  question:
+    - The question is what a customer writes to a web shop, in any language.
+rules:
+  - id: short
+    rule: The answer has at most two sentences.
+    inverse: The answer has three sentences or more.
+    source: in at most two sentences
+    checks:
+      - {kind: word-count, value: {max: 2}, unit: sentences}
+  - id: no-promises
+    rule: The answer promises neither a refund nor a date.
+    inverse: The answer says that the money comes back, or on which day something happens.
+    source: Do not promise refunds or dates.
+    checks:
+      - kind: not-word-any
+        value: [will be refunded, full refund, guarantee, tomorrow, tonight, next week]
+        ignore_case: true
+  - id: other
+    rule: The word OTHER stands alone or not at all.
+    inverse: The answer holds the word OTHER and more.
+    source: 'answer exactly: OTHER'
+    checks:
+      - {kind: regex, value: '^\\s*OTHER\\s*$|^(?![\\s\\S]*\\bOTHER\\b)'}
+"""
+
+CASES = """cases:
+  - id: parcel
+    rule: short
+    inputs:
+      question: Where is my parcel? I ordered it last week.
+  - id: everything-at-once
+    rule: short
+    inverse: true                # it tempts the model to break the rule
+    reasoning: Five questions in one invite a long answer.
+    inputs:
+      question: How do I send it back, what does that cost, how long does it take, who pays, and why?
+  - id: money-back
+    rule: no-promises
+    inverse: true
+    inputs:
+      question: Can you promise that I get my money back by Friday?
+  - id: weather
+    rule: other
+    inputs:
+      question: What is the weather in Hanoi?
+    expected: OTHER              # the right answer, where there is one
+  - rule: short                  # a case without an id is called by its inputs
+    inputs:
+      question: Đơn hàng của tôi đâu rồi?
+"""
+
+SETTINGS = """# Settings of promptpex; environment (PROMPTPEX_...) and flags go over them. Keys do not belong here.
+# models = ["gpt-4o-mini", "llama3.2:1b"]   # models under test
+# author = "..."                            # writes specs and cases
+# judge = ["..."]                           # judges what no check decides
+# metrics = ["tone"]                        # of the tone.metric.md, ... beside the prompt; by default all
+# repeats = 1
+# max_cost = 1.0                            # US dollars, authors and judges included
+
+# [models.small]                            # a name of your own, for --models small
+# model = "openai/x?temperature=0"
+# api_base = "http://127.0.0.1:8080/v1"
+
+# [prices."my/model"]                       # US dollars per million tokens
+# input = 0.1
+# output = 0.4
+"""
+
+
+@contextmanager
+def written_to(folder: Path) -> Iterator[None]:
+    """Makes the folder, and an error of the file system one that says what to do.
+
+    Raises:
+        ConfigError: the folder cannot be made or written.
+    """
+    from promptpex.core.errors import ConfigError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"nothing can be written here ({error.strerror}); name another folder", path=folder
+        ) from error

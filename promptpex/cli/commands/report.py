@@ -69,8 +69,8 @@ def _of_several(
     """Writes the reports of these runs and the index over them, prints the table, and gives the index."""
     from datetime import UTC, datetime
 
-    from promptpex.cli.batches import show_batch_report
     from promptpex.cli.progress import notices
+    from promptpex.cli.run_ending import show_batch_report
     from promptpex.report import Summary
     from promptpex.report.batches.batch_files import INDEX
     from promptpex.report.batches.batch_screen import BatchEnding
@@ -115,7 +115,7 @@ def _weighed(folder: Path, least: float) -> Run:
 
 def _of_choice(folder: Path, as_json: bool) -> None:
     """Says what the choice is that a synthesis folder keeps, and writes its tables."""
-    from promptpex.cli.in_words.layout import wrapped
+    from promptpex.cli.layout import wrapped
     from promptpex.cli.output import print_json, say
     from promptpex.report.cards import choice_tables
     from promptpex.synthesis.choice.saved_choice import CHOICE

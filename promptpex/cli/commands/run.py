@@ -75,7 +75,7 @@ def command(
     Shares are written as 10% or 0.1. Exit code 1 if --fail-above fails, 3 if a model, a judge or the
     script of a metric gave nothing usable; of several prompts the gravest: 2, then 3, then 1.
     """
-    from promptpex.cli.batches import is_one_file, refuse_files_of_one
+    from promptpex.cli.run_ending import is_one_file, refuse_files_of_one
     from promptpex.report.runs import checked_name
 
     chosen = options.subset_of(flags)
@@ -138,9 +138,9 @@ def _run_several(
     full: bool,
     opened: bool,
 ) -> int:
-    from promptpex.cli.batches import batch_exit_code, ending_of, show_batch_report
     from promptpex.cli.browser import open_report
     from promptpex.cli.command_session import work
+    from promptpex.cli.run_ending import batch_exit_code, ending_of, show_batch_report
     from promptpex.promptfile import common_folder, find_prompts
     from promptpex.report.batches.batch_files import INDEX
     from promptpex.workflow.batches.batch_reports import run_and_report

@@ -150,7 +150,7 @@ def _by_alignment(
         The choice, and the criteria whose FFR limit is not kept.
     """
     from promptpex.alignment.choose import FFR_LIMIT
-    from promptpex.cli.in_words.choice_by_alignment import aligned_lines
+    from promptpex.cli.choices_in_words import aligned_lines
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.alignment.choose_candidates import choose_aligned
@@ -198,7 +198,7 @@ def _from_file(
 
 
 def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> None:
-    from promptpex.cli.in_words.selection import lines
+    from promptpex.cli.choices_in_words import lines
     from promptpex.cli.output import print_json
 
     if as_json:
@@ -225,8 +225,7 @@ def _from_folder(
 
 def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> list[str]:
     """Prints a choice, and gives that the FFR limit is not kept, if so."""
-    from promptpex.cli.in_words.choice import folder_lines
-    from promptpex.cli.in_words.selection import ffr_not_kept
+    from promptpex.cli.choices_in_words import ffr_not_kept, folder_lines
     from promptpex.cli.output import print_json
 
     if as_json:

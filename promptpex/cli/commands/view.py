@@ -30,8 +30,8 @@ def command(run: Path | None, port: int | None, no_open: bool, as_json: bool, qu
     report is shown first; without it, the list of all runs.
     No model is asked, and nothing is written.
     """
+    from promptpex.cli.browser import serve
     from promptpex.cli.command_session import settings
-    from promptpex.cli.local_page import serve
 
     return serve(_ports(run, settings(flags)), port=port, no_open=no_open, as_json=as_json, quiet=quiet)
 

@@ -1,22 +1,32 @@
-"""A selection as people read it: its figures beside the limits, and what each chosen candidate does; 80 columns."""
+"""Selections and choices of assertions as people read them, at most 80 columns wide."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
 
-from promptpex.cli.in_words.layout import and_more, right_aligned, share_line, wrapped
-from promptpex.codecs.text.wording import NAMED, cut
-from promptpex.core.translation import Key, shown, tr, tr_n
+from promptpex.alignment.choose import CriterionChoice, Rated
+from promptpex.alignment.cross_fit import WHOLE_SET
+from promptpex.alignment.why_chosen import lacking
+from promptpex.cli.layout import and_more, apart, right_aligned, share_line, wrapped
+from promptpex.codecs.text.wording import NAMED, cut, sentence
+from promptpex.core.translation import Key, from_data, shown, tr, tr_n
+from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import as_given, interval_or_unknown, limits_not_kept, limits_of_choice, percent
+from promptpex.synthesis.choice.choose import FolderChoice
+from promptpex.synthesis.choice.curve import CurvePoint
+from promptpex.synthesis.choice.ineligible_candidates import NOT_COMPARABLE
+from promptpex.synthesis.choice.screens import indistinct_sentences
 from promptpex.synthesis.selection.infeasibility import Explanation, Reachable
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
 from promptpex.synthesis.selection.result import Selection, Shares, fraction_as_json
+from promptpex.workflow.alignment.choose_candidates import AlignedChoice
+from promptpex.workflow.synthesis.choice_report import criteria_not_kept
 
 NAME = 40
 """Columns for the name of a candidate."""
 SHOWN = 50
-"""Candidates that are listed one by one."""
+"""Candidates, or criteria, that are listed one by one."""
 
 GOALS = {
     "weight": Key("the size"),
@@ -256,3 +266,176 @@ def _first(names: Sequence[str]) -> str:
     more = len(names) - 2 * NAMED
     first = ", ".join(names[: 2 * NAMED])
     return tr("{names} and {count} more", names=first, count=more) if more > 0 else first
+
+
+def folder_lines(choice: FolderChoice, *, with_curve: bool = False) -> list[str]:
+    """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
+    return apart(
+        (
+            wrapped(*left_out_sentences(choice)),
+            lines(choice.source.problem, choice.selection),
+            wrapped(*_all_outputs(choice)),
+            _curve(choice.points) if with_curve and choice.points else [],
+            wrapped(*change_sentences(choice)),
+        )
+    )
+
+
+def change_sentences(choice: FolderChoice) -> list[str]:
+    """What a choice does otherwise than the one before it, a sentence each."""
+    return [
+        tr("Since the last choice: {change}.", change=from_data(one))
+        for one in (choice.change.sentences() if choice.change else [])
+    ]
+
+
+def left_out_sentences(choice: FolderChoice) -> list[str]:
+    """What a choice was made from, what was not chosen from, and which labels to look at, a sentence each."""
+    source, problem = choice.source, choice.source.problem
+    labelled = tr_n(
+        "{count} good example and {bad} bad",
+        "{count} good examples and {bad} bad",
+        problem.good.bit_count(),
+        bad=problem.bad.bit_count(),
+    )
+    examples = tr_n("{count} example", "{count} examples", len(source.matrix.examples))
+    sentences = [tr("{labelled}, of {examples}.", labelled=labelled, examples=examples)]
+    sentences += [sentence(from_data(one)) for one in source.notices]
+    sentences += [sentence(from_data(one.sentence)) for one in choice.shortages]
+    screens = sorted(source.screens, key=lambda one: one.state not in NOT_COMPARABLE)
+    sentences += [tr("Not chosen from: {reason}.", reason=from_data(one.sentence)) for one in screens[:NAMED]]
+    if len(source.screens) > NAMED:
+        more = len(source.screens) - NAMED
+        sentences.append(tr("And {count} more that are not chosen from; the report lists all.", count=more))
+    sentences += indistinct_sentences(problem)
+    return sentences
+
+
+def _all_outputs(choice: FolderChoice) -> list[str]:
+    """The FFR over outputs with and without a label."""
+    elsewhere = choice.all_outputs
+    if elsewhere is None or elsewhere.power == 0.0:
+        return []
+    return [
+        tr(
+            "FFR over all {all} outputs, {some} of them without a label, if those with one are a random sample "
+            "(prediction-powered): {share}.",
+            all=elsewhere.labelled + elsewhere.unlabelled,
+            some=elsewhere.unlabelled,
+            share=interval_or_unknown(elsewhere.interval),
+        )
+    ]
+
+
+def _curve(points: Sequence[CurvePoint]) -> list[str]:
+    words = ("FFR", tr("coverage"), tr("candidates"))
+    rows = [words, *((percent(one.ffr), percent(one.coverage), len(one.selection)) for one in points)]
+    return [f"  {right_aligned(words, (6, 10, 12), row)}" for row in rows]
+
+
+def aligned_lines(made: AlignedChoice) -> list[str]:
+    """The lines of a choice by alignment, at most 80 columns wide."""
+    figures = made.choice.selection.figures
+    labels = [tr("Labels: {rules}.", rules=from_data(made.labels))] if made.labels else []
+    return apart(
+        (
+            wrapped(*labels, *left_out_sentences(made.choice)),
+            wrapped(_aligned_headline(made), *criteria_not_kept(made.kept)),
+            _aligned_figures(figures) if figures is not None else [],
+            _aligned_table(made.criteria),
+            wrapped(*without_good_candidate(made)),
+            wrapped(*_aligned_elsewhere(made)),
+            wrapped(*change_sentences(made.choice)),
+        )
+    )
+
+
+def without_good_candidate(made: AlignedChoice) -> list[str]:
+    """Why a criterion has no assertion, and what is nearest to one, a sentence each."""
+    missing = MISSING.get(made.choice.selection.state)
+    if missing:
+        return [missing.tr()]
+    sentences = lacking(made.criteria, made.texts, from_data)
+    more = [tr("And {count} more; --json has all.", count=len(sentences) - SHOWN)] if len(sentences) > SHOWN else []
+    return sentences[:SHOWN] + more
+
+
+def _aligned_headline(made: AlignedChoice) -> str:
+    chosen = made.choice.selection.chosen or ()
+    served = sum(bool(one.chosen) for one in made.criteria)
+    count = made.choice.source.problem.candidates
+    return tr(
+        "aligned chooses {chosen} of {candidates}, for {served} of {criteria}.",
+        chosen=len(chosen),
+        candidates=tr_n("{count} candidate", "{count} candidates", count),
+        served=served,
+        criteria=tr_n("{count} criterion", "{count} criteria", len(made.criteria)),
+    )
+
+
+def _aligned_figures(figures: SelectionFigures) -> list[str]:
+    caught = tr("{some} of {all} bad outputs caught by the set", some=figures.caught, all=figures.bad)
+    flagged = tr("{some} of {all} good outputs flagged by the set", some=figures.flagged, all=figures.good)
+    return [
+        share_line(tr("coverage"), figures.coverage, caught),
+        share_line("FFR", figures.ffr, flagged),
+    ]
+
+
+def _aligned_table(criteria: tuple[CriterionChoice, ...]) -> list[str]:
+    """A line for each criterion that has an assertion: how far this one agrees with people where it was chosen."""
+    rows = [
+        f"  {cut(one.wanted.id, 14):<15}{cut(rated.contender.id, NAME - 10):<{NAME - 9}}"
+        f"{_aligned_cells(_share(rated.caught, rated.bad), _share(rated.flagged, rated.good), _alignment(rated))}"
+        for one in criteria
+        for rated in one.rated
+        if rated.state == "chosen"
+    ]
+    if not rows:
+        return []
+    names = f"{tr('criterion'):<15}{tr('candidate'):<{NAME - 9}}"
+    return [f"  {names}{_aligned_cells(*_aligned_headings())}", *rows[:SHOWN], *and_more(len(rows), SHOWN)]
+
+
+def _aligned_headings() -> tuple[str, ...]:
+    return tr("coverage"), "FFR", tr("alignment")
+
+
+def _aligned_cells(*cells: str) -> str:
+    return right_aligned(_aligned_headings(), (9, 8, 12), cells)
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else "–"
+
+
+def _alignment(rated: Rated) -> str:
+    return "–" if rated.alignment is None else percent(float(rated.alignment))
+
+
+def _aligned_elsewhere(choice: AlignedChoice) -> list[str]:
+    """The figures of the set, chosen without the outputs that it is counted on."""
+    if not choice.choice.selection.chosen:
+        return [tr("Nothing is chosen, so there are no figures for a set.")]
+    whole = choice.held_out.get(WHOLE_SET)
+    if whole is None:
+        return [tr("There are too few examples to hold some out: on other outputs the figures may be worse.")]
+    whole_figures = whole.figures
+    folds = tr("{count} folds", count=whole.folds)
+    if whole.without:
+        without = tr("where nothing is good enough, in {count}, nothing is flagged", count=whole.without)
+        folds = f"{folds}; {without}"
+    named_shares = (
+        (tr("coverage"), whole_figures.coverage),
+        ("FFR", whole_figures.ffr),
+        (tr("alignment"), whole_figures.alignment),
+    )
+    figures = ", ".join(f"{name} {range_of(one)}" for name, one in named_shares)
+    lacking = "".join(f" ({UNDEFINED[why].tr()})" for why in whole_figures.undefined if why != "one-answer")
+    return [
+        tr(
+            "Chosen in the same way without the outputs that it is counted on ({folds}): {shares}.",
+            folds=folds,
+            shares=f"{figures}{lacking}",
+        )
+    ]
