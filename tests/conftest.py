@@ -10,12 +10,14 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from hypothesis import settings
+from hypothesis.errors import InvalidArgument
 
 from promptpex.__main__ import GARBAGE_AFTER
 from promptpex.assertions import strikes
@@ -32,9 +34,11 @@ gc.set_threshold(GARBAGE_AFTER)  # as the command does
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
 os.environ |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 os.environ.pop("CI", None)  # a command that chooses its author itself refuses there
-settings.register_profile("promptpex", deadline=None, max_examples=50)  # a busy machine is not a failure
+settings.register_profile("promptpex", deadline=None, max_examples=15)  # a busy machine is not a failure
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "promptpex"))
+PARSERS = ("codecs", "documents", "interchange", "promptfile")
+"""Folders whose property tests, of parsers and round trips, take fifty examples."""
 start.install()
 
 LIBPQ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE", "PGSERVICE", "PGOPTIONS", "PGSSLMODE")
@@ -124,6 +128,14 @@ def pytest_collection(session: pytest.Session) -> None:
 def pytest_collection_finish() -> None:
     """Thousands of collected tests stay to the end: the garbage collector need not look at them again and again."""
     gc.freeze()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Gives the property tests of parsers more examples, unless they have settings of their own."""
+    test = getattr(item, "obj", None)
+    if getattr(test, "is_hypothesis_test", False) and set(PARSERS) & set(item.path.parts):
+        with suppress(InvalidArgument):  # it has some
+            settings(max_examples=max(50, settings().max_examples))(test)
 
 
 @pytest.hookimpl(trylast=True)  # pytest itself has put those of a parametrized fixture together

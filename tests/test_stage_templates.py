@@ -155,7 +155,7 @@ def test_a_value_that_knows_its_delimiter_stays_inside(name: str) -> None:
 
 
 @given(text=st.text(min_size=1), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @example(text="{{ x }}", data=None)
 def test_any_text_stays_inside(text: str, data: st.DataObject | None) -> None:
     _holds(data.draw(st.sampled_from(NAMES)) if data else NAMES[0], text)

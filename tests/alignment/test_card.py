@@ -70,7 +70,7 @@ def majority(*signs: str) -> str | None:
     return None if tally["g"] == tally["b"] else "g" if tally["g"] > tally["b"] else "b"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(ada=GIVEN, bob=GIVEN, on_rule=GIVEN, verdicts_of_judge=SIGNS, broken=SIGNS)
 def test_every_count_is_what_counting_by_hand_gives(
     ada: list[str], bob: list[str], on_rule: list[str], verdicts_of_judge: list[str], broken: list[str]

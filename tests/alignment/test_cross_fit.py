@@ -81,7 +81,7 @@ def test_too_few_cases_leave_nothing_to_hold_out() -> None:
     assert cross_fitted_choice([Wanted("c")], contenders, GradedOutputs(0b1, 0), list("abcd")) == {}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 2**16 - 1),
     st.integers(0, 2**16 - 1),

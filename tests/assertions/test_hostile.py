@@ -59,7 +59,7 @@ def test_any_schema(kind: str, schema: dict[str, Any], output: Any) -> None:
     sound(check(f"{text} {text}" if kind == "contains-json" else text, [{"kind": kind, "value": schema}]))
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=30)
 @given(TEXT, JSON)
 def test_any_script(script: str, output: Any) -> None:
     sound(check(output, [{"kind": "javascript", "value": script}], vars={"name": output}))

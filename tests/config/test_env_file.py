@@ -144,7 +144,7 @@ def test_a_file_of_many_entries_is_read_to_its_limit() -> None:
     assert dict(read_env_file(path).keys) == {}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(st.one_of(st.binary(max_size=200), st.text("OPENAI_API_KEY=\"'\\\n#$ {}x1", max_size=200).map(str.encode)))
 def test_any_bytes_give_keys_or_a_notice(data: bytes) -> None:
     given_ = read_env_file(env_file(data))

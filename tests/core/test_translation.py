@@ -141,7 +141,7 @@ def test_what_data_keep_is_recognised(vietnamese: Catalogue) -> None:
         assert from_data("x" * LONGEST + " words") == "x" * LONGEST + " words"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(), st.text(max_size=40))
 def test_values_come_back_as_they_were(count: int, other: str) -> None:
     made = stored("{count} words, {wanted} wanted", count=count, wanted=other)

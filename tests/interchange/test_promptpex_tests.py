@@ -14,7 +14,7 @@ from promptpex.core.errors import InputError, SuiteError
 from promptpex.interchange import csv_table, promptpex_tests
 from tests.reproduce.recordings import RULES, TESTS, lines
 
-QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _file(tmp_path: Path, text: str = TESTS) -> Path:

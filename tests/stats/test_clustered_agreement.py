@@ -20,7 +20,7 @@ np = pytest.importorskip("numpy")
 cells = st.tuples(*[st.integers(0, 4)] * 4).map(lambda c: [[c[0], c[1]], [c[2], c[3]]])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(cells, min_size=1, max_size=12))
 def test_the_figures_are_those_of_the_items(tables: list[list[list[int]]]) -> None:
     items = [
@@ -39,7 +39,7 @@ def test_the_figures_are_those_of_the_items(tables: list[list[list[int]]]) -> No
         assert got.kappa.estimate == pytest.approx((agreed / n - chance) / (1 - chance))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(cells, min_size=1, max_size=12))
 def test_only_items_that_hang_together_need_an_interval_by_cluster(tables: list[list[list[int]]]) -> None:
     got = clustered_agreement(tables)

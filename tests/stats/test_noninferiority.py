@@ -115,7 +115,7 @@ def test_parts_of_pairs_have_their_limits() -> None:
         non_inferiority_p(1, 1, 5, 1.5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(1, 40))
 def test_a_better_outcome_never_hurts(b: int, c: int, agreed: int) -> None:
     n = b + c + agreed

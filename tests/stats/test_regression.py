@@ -53,7 +53,7 @@ def test_of_many_cases_it_is_the_scores_own(n: int) -> None:
     assert inferiority_p(5, 25, n, 0.05) + non_inferiority_p(5, 25, n, 0.05) == pytest.approx(1.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30))
 def test_no_rise_means_no_rise_beyond_a_margin(cases: list[tuple[int, int]]) -> None:
     paired = pair(grid([b for b, _ in cases], [a for _, a in cases], repeats=2), 1, 0)

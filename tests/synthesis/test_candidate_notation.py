@@ -54,7 +54,7 @@ def test_what_cannot_be_used_is_a_sentence(form: CandidateForm, text: str, why: 
 
 
 @given(text=st.text(max_size=200), form=st.sampled_from(["python", "question", "yaml"]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @example(text="kind: python\nvalue: while True: pass", form="yaml")
 @example(text="&a [*a, *a]", form="yaml")
 def test_any_text_is_a_check_or_a_sentence(text: str, form: CandidateForm) -> None:

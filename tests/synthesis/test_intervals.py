@@ -73,7 +73,7 @@ def test_figures_where_a_choice_was_made_are_better_than_elsewhere() -> None:
     assert sum(gaps) / len(gaps) > 0.15
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     labels=st.text("01", min_size=0, max_size=40),
     groups=st.lists(st.integers(0, 9), min_size=40, max_size=40),

@@ -172,7 +172,7 @@ def test_a_table_with_too_many_rows_is_refused(tmp_path: Path) -> None:
 ROWS = st.lists(st.lists(st.text(max_size=8), max_size=4), max_size=5)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, head=st.permutations(["output", "label", "case", "repeat"]), junk=st.binary(max_size=30))
 def test_any_bytes_give_rows_or_a_named_error(
     tmp_path: Path, rows: list[list[str]], head: list[str], junk: bytes

@@ -196,7 +196,7 @@ def test_an_error_that_the_next_run_may_not_meet_is_not_kept(tmp_path: Path) -> 
     assert filled(tmp_path, CANDIDATES[:1], EXAMPLES[:1])[1] == 1
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(reason=st.text(max_size=40), status=st.sampled_from(["pass", "fail", "error"]))
 def test_cells_read_back_as_they_were(tmp_path: Path, reason: str, status: str) -> None:
     file = MatrixFile(tmp_path / "matrix.jsonl")

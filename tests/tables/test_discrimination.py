@@ -51,7 +51,7 @@ JUDGED = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(JUDGED, max_size=20))
 def test_no_case_is_in_two_lists(judged: list[Verdict]) -> None:
     uninformative = discrimination_of(judged)

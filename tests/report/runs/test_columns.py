@@ -73,7 +73,7 @@ def cells(frame: pd.DataFrame, name: str) -> list[Any]:
     return list(frame[name].astype(object).where(frame[name].notna(), None))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(verdicts=st.lists(VERDICTS, max_size=6), outputs=st.lists(OUTPUTS, max_size=4))
 @example(verdicts=[verdict(reason=text, unscored=text) for text in ODD], outputs=[output(text=text) for text in ODD])
 def test_the_tables_are_those_of_the_records(
@@ -198,7 +198,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=30)
 @given(field=st.sampled_from([*Verdict.model_fields, "colour"]), value=JSON, again=st.booleans())
 @example(field="repeat", value="1", again=False)
 @example(field="repeat", value=1.0, again=False)

@@ -27,7 +27,7 @@ def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     assert runs.read_manifest(tmp_path) == made.manifest
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(
     text=ANY_TEXT,
     message=st.none() | ANY_TEXT,
