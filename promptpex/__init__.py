@@ -21,11 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpex import stats, tables
-    from promptpex.api.batches import BatchResult, run_batch
-    from promptpex.api.existing_runs import align, compare, read_run
     from promptpex.api.keyword_settings import KeywordSettings
-    from promptpex.api.run_result import RunResult
-    from promptpex.api.steps import extract, generate, judge, run, select, synthesize
+    from promptpex.api.runs import RunResult, align, compare, read_run
+    from promptpex.api.steps import BatchResult, extract, generate, judge, run, run_batch, select, synthesize
     from promptpex.assertions import check
     from promptpex.cases.file import read_suite, write_suite
     from promptpex.core import errors, records
@@ -33,29 +31,29 @@ if TYPE_CHECKING:
     from promptpex.promptfile import read as read_prompt
     from promptpex.specs.file import read_spec, write_spec
     from promptpex.synthesis.selection.problem_file import read_problem
-    from promptpex.workflow.checks.checks_as_function import RuleChecks
+    from promptpex.workflow.checks import RuleChecks
 
 _HOMES = {
-    "BatchResult": ("promptpex.api.batches", "BatchResult"),
+    "BatchResult": ("promptpex.api.steps", "BatchResult"),
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
     "KeywordSettings": ("promptpex.api.keyword_settings", "KeywordSettings"),
-    "RuleChecks": ("promptpex.workflow.checks.checks_as_function", "RuleChecks"),
-    "RunResult": ("promptpex.api.run_result", "RunResult"),
-    "align": ("promptpex.api.existing_runs", "align"),
+    "RuleChecks": ("promptpex.workflow.checks", "RuleChecks"),
+    "RunResult": ("promptpex.api.runs", "RunResult"),
+    "align": ("promptpex.api.runs", "align"),
     "check": ("promptpex.assertions", "check"),
-    "compare": ("promptpex.api.existing_runs", "compare"),
+    "compare": ("promptpex.api.runs", "compare"),
     "errors": ("promptpex.core.errors", None),
     "extract": ("promptpex.api.steps", "extract"),
     "generate": ("promptpex.api.steps", "generate"),
     "judge": ("promptpex.api.steps", "judge"),
     "read_problem": ("promptpex.synthesis.selection.problem_file", "read_problem"),
     "read_prompt": ("promptpex.promptfile", "read"),
-    "read_run": ("promptpex.api.existing_runs", "read_run"),
+    "read_run": ("promptpex.api.runs", "read_run"),
     "read_spec": ("promptpex.specs.file", "read_spec"),
     "read_suite": ("promptpex.cases.file", "read_suite"),
     "records": ("promptpex.core.records", None),
     "run": ("promptpex.api.steps", "run"),
-    "run_batch": ("promptpex.api.batches", "run_batch"),
+    "run_batch": ("promptpex.api.steps", "run_batch"),
     "select": ("promptpex.api.steps", "select"),
     "stats": ("promptpex.stats", None),
     "synthesize": ("promptpex.api.steps", "synthesize"),

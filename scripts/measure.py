@@ -53,7 +53,6 @@ SMALL_FILES = {
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
     "promptpex/synthesis/candidate_names.py": "names of criteria and candidates: all that makes some shares it",
     "promptpex/store/project_folder.py": "our folder in a project: the stores share it",
-    "promptpex/workflow/stages/baseline.py": "a module for each command that asks; this one has a single stage",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
     "promptpex/synthesis/choice/check_file.py": "one of the three things that a choice of assertions becomes",
 }

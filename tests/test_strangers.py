@@ -27,7 +27,7 @@ from promptpex.specs.file import read_spec, write_spec
 from promptpex.store import SqliteStore
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.execution.run_records import begin, execute
-from promptpex.workflow.metrics.metric_scores import metrics_of
+from promptpex.workflow.metrics import metrics_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.validation.validate import validate
 from tests.samples import prompt, spec, suite

@@ -25,9 +25,8 @@ from promptpex.config import Resolved, load
 from promptpex.core.errors import PromptpexError
 from promptpex.core.events import Event, Notice
 from promptpex.report import runs
-from promptpex.workflow.event_loop import result_of
 from promptpex.workflow.project_files import files_of
-from promptpex.workflow.session import open_session
+from promptpex.workflow.session import open_session, result_of
 
 KEPT = Path("results/reference/evaluation")
 """The evaluation that docs/evaluation.md shows."""

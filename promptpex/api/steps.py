@@ -1,19 +1,25 @@
-"""The steps that ask models, and the choice of assertions."""
+"""The steps that ask models, for one prompt or several, and the choice of assertions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Unpack, overload
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
-from promptpex.api.keyword_settings import KeywordSettings
-from promptpex.api.open_session import in_session, listed
-from promptpex.api.run_result import RunResult
+from promptpex.api.keyword_settings import KeywordSettings, resolved_settings
+from promptpex.api.runs import RunResult
+from promptpex.config import Resolved
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
 from promptpex.core.shares import share
 from promptpex.llm.client import Client
+from promptpex.promptfile import common_folder, find_prompts
+from promptpex.report.batches.batch_files import INDEX
+from promptpex.report.batches.batch_report import BatchReport
+from promptpex.report.runs import read
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.choice.choose import FolderChoice, choose_from, choose_from_matrix, set_chosen
 from promptpex.synthesis.choice.problem_of_folder import read_folder
@@ -23,13 +29,17 @@ from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
 from promptpex.synthesis.selection.thresholds import SelectionLimits
 from promptpex.workflow import generating, specifying
+from promptpex.workflow.batches.batch_reports import MadeBatch, run_and_report
 from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.execution.judge_examples import take_judge_examples
-from promptpex.workflow.metrics.metric_scores import metrics_of
+from promptpex.workflow.metrics import metrics_of
 from promptpex.workflow.preconditions import require_judges_of_expected
 from promptpex.workflow.project_files import files_of
-from promptpex.workflow.session import Session
+from promptpex.workflow.session import Session, open_session, result_of
 from promptpex.workflow.synthesis import synthesizing, trying_candidates
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def extract(
@@ -229,3 +239,114 @@ def _path(given: str | Path | None) -> Path | None:
 
 def _paths(given: Sequence[str | Path]) -> list[Path]:
     return [Path(given)] if isinstance(given, str | Path) else [Path(one) for one in given]
+
+
+T = TypeVar("T")
+
+
+def listed(names: str | Sequence[str] | None) -> str | list[str] | None:
+    """Names as a setting: a text may hold several, divided by commas."""
+    return names if names is None or isinstance(names, str) else list(names)
+
+
+def in_session(
+    job: Callable[[Session], Awaitable[T]],
+    settings: Mapping[str, object],
+    client: Client | None,
+    *,
+    start: Path | None = None,
+) -> T:
+    """What the job comes to. Replies of a client of the caller's own may be anybody's: unless the call names a store,
+    they are kept until it ends, and no run that asks the real models is ever served them.
+
+    Args:
+        start: the folder from which a settings file is looked for; by default the working folder.
+    """
+    resolved = resolved_settings(settings, start=start)
+
+    async def work(resolved: Resolved) -> T:
+        async with open_session(resolved, provider=client) as session:
+            return await job(session)
+
+    if client is None or resolved.given("store"):
+        return result_of(lambda: work(resolved))
+    with TemporaryDirectory() as folder:
+        kept_here = resolved.settings.replace(store=str(Path(folder, "store.db")))
+        return result_of(lambda: work(resolved.replace(settings=kept_here)))
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """A batch as ``promptpex.run_batch`` gives it.
+
+    Attributes:
+        runs: the run of each prompt, by its file; of prompts that could be run.
+        problems: why others could not, in one sentence, by their files.
+    """
+
+    runs: Mapping[str, RunResult]
+    problems: Mapping[str, str]
+    _report: BatchReport
+
+    @property
+    def models(self) -> pd.DataFrame:
+        """A row per prompt and model, columns ``tables.PROMPT_MODEL_COLUMNS``."""
+        return self._report.by_prompt
+
+    @property
+    def by_model(self) -> pd.DataFrame:
+        """A row per model, columns ``tables.OVER_PROMPTS_COLUMNS``."""
+        return self._report.by_model
+
+    @property
+    def answer(self) -> str:
+        """What the batch says of its models, in plain words."""
+        return self._report.answer
+
+    @property
+    def index(self) -> Path:
+        """The page that leads to the reports of all runs."""
+        return self._report.folder / INDEX
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.runs)} prompts: {self.answer!r}>"
+
+
+def run_batch(
+    prompts: str | Path | Sequence[str | Path],
+    *,
+    models: str | Sequence[str],
+    judge: str | Sequence[str] | None = None,
+    author: str | None = None,
+    client: Client | None = None,
+    **settings: Unpack[KeywordSettings],
+) -> BatchResult:
+    """Runs several prompts within one budget, each with the files beside it, and keeps their runs and a page over them.
+
+    Settings files are looked for from the folder that has all prompts upwards, as ``promptpex run`` does.
+
+    Args:
+        prompts: files, folders and patterns.
+        models: a name, names with commas between them, or a list of names.
+        judge: the same; ``none`` where checks alone are to decide.
+        author: who extracts specs and generates cases where they are missing.
+
+    Raises:
+        errors.PromptpexError: files, settings or models that cannot be used, before anything is asked; no prompt could
+            be run.
+    """
+    if not models:
+        raise ConfigError("models names no model; give at least one")
+    named = [prompts] if isinstance(prompts, str | Path) else prompts
+    prompt_files = find_prompts(named)
+    start = common_folder(prompt_files)
+
+    async def job(session: Session) -> MadeBatch:
+        return await run_and_report(session, prompt_files, start=start)
+
+    roles = {"models": listed(models), "judge": listed(judge), "author": author}
+    results = in_session(job, {**roles, **settings}, client, start=start)
+    made = {str(one.files.prompt): one.unanswered if one.folder is None else read(one.folder) for one in results.runs}
+    runs = {prompt: RunResult.of(run) for prompt, run in made.items() if run is not None}
+    problems = {str(one.files.prompt): str(one.problem) for one in results.runs if one.problem is not None}
+    return BatchResult(runs, problems, results.report)

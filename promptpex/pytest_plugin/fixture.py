@@ -16,11 +16,10 @@ from promptpex.core.outcomes import decided_rules, outcome_of
 from promptpex.core.records import Case, Output, Status, Suite, Verdict
 from promptpex.pytest_plugin.failure_text import broken_text, unscored_text
 from promptpex.pytest_plugin.settings import resolved_for
-from promptpex.workflow.event_loop import result_of
 from promptpex.workflow.execution import case_model_pairs
 from promptpex.workflow.execution.case_model_pairs import AskedPortion, Planned, plan
 from promptpex.workflow.project_files import files_of
-from promptpex.workflow.session import open_session
+from promptpex.workflow.session import open_session, result_of
 
 GIVEN = "given"
 """The id of a case that a test makes itself."""

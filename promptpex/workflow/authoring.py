@@ -28,19 +28,17 @@ from promptpex.workflow.estimate import (
 from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.importing.embedded_tests import with_own_rules
 from promptpex.workflow.preconditions import (
+    announce_effort,
+    name_uncited_sentences,
     raise_if_cancelled,
     require_author,
     require_checker,
     require_judges_of_expected,
+    warn_about_ungrounded_rules,
 )
 from promptpex.workflow.project_files import Files, read_for_update, read_prompt
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import Update
-from promptpex.workflow.startup_notices import (
-    announce_effort,
-    name_uncited_sentences,
-    warn_about_ungrounded_rules,
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,11 @@ from promptpex.core.translation import tr, tr_n
 from promptpex.llm.stack import rates_for
 from promptpex.workflow.execution.expected_scores import asked_about
 from promptpex.workflow.importing.embedded_tests import own_cases
-from promptpex.workflow.metrics.metric_scores import metrics_of
-from promptpex.workflow.planned_run import plan_run
+from promptpex.workflow.metrics import metrics_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find, stages
-from promptpex.workflow.stages.stage import TYPICAL_ANSWER, ModelRequests, Role, Stage
-from promptpex.workflow.workload import Workload
+from promptpex.workflow.stages.run import plan_run
+from promptpex.workflow.stages.stage import TYPICAL_ANSWER, ModelRequests, Role, Stage, Workload
 
 TYPICAL_RULES = 8
 """Rules of a prompt whose spec is not written yet; those of ``benchmarks/`` have 6 to 8."""

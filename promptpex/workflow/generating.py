@@ -29,8 +29,7 @@ from promptpex.core.time_allowance import Allowance
 from promptpex.core.translation import stored, stored_n, tr_n
 from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.execution.collect import Cell, answer_to
-from promptpex.workflow.instructions import instructions_of, language_of, samples_of
-from promptpex.workflow.output_params import output_params
+from promptpex.workflow.front_matter import instructions_of, language_of, output_params, samples_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import lacks_inverse
 from promptpex.workflow.statistical_power import interval_in_words

@@ -24,12 +24,12 @@ from promptpex.workflow.execution.judge_examples import take_judge_examples
 from promptpex.workflow.execution.judges import require_judge
 from promptpex.workflow.execution.run_into_folder import execute_into_folder
 from promptpex.workflow.execution.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
-from promptpex.workflow.front_matter_model import take_own_model
+from promptpex.workflow.front_matter import announce_overruled, take_own_model
 from promptpex.workflow.grading.peoples_grades import prompt_file_of, with_calibrations_of_now
 from promptpex.workflow.importing.embedded_tests import first_suite
-from promptpex.workflow.metrics.metric_scores import announce_requests, metrics_of, metrics_to_score
-from promptpex.workflow.output_params import announce_overruled
+from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
 from promptpex.workflow.preconditions import (
+    announce_effort,
     require_answers_within_tpm,
     require_checker,
     require_decidable,
@@ -38,17 +38,14 @@ from promptpex.workflow.preconditions import (
     require_judges_of_expected,
     require_prices,
     require_ranked_metric,
-)
-from promptpex.workflow.project_files import Files, read_existing, read_prompt
-from promptpex.workflow.session import Session
-from promptpex.workflow.startup_notices import (
-    announce_effort,
     warn_about_changed_prompt,
     warn_about_orphans,
     warn_about_unusable_expected,
 )
+from promptpex.workflow.project_files import Files, read_existing, read_prompt
+from promptpex.workflow.session import Session
 from promptpex.workflow.statistical_power import detectable
-from promptpex.workflow.validation.rule_problems import read_for_prompt
+from promptpex.workflow.validation.spec_problems import read_for_prompt
 
 
 async def run(

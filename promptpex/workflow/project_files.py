@@ -14,7 +14,7 @@ from promptpex.promptfile import read_with_warnings, sibling
 from promptpex.specs.file import read_spec
 from promptpex.workflow.importing.embedded_tests import first_suite
 from promptpex.workflow.session import Session
-from promptpex.workflow.validation.rule_problems import read_for_prompt
+from promptpex.workflow.validation.spec_problems import read_for_prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from threading import Event as ThreadEvent
+from threading import Thread
+from typing import Any, TypeVar
 
 from promptpex.config import Resolved, Settings
 from promptpex.config.env_file import in_environment
@@ -21,9 +25,8 @@ from promptpex.llm.providers import Router
 from promptpex.llm.stack import Stack, build
 from promptpex.llm.structured import Structured
 from promptpex.store import open_store
-from promptpex.workflow.client_options import provider_options, stack_options, warn_about_unkeyed_servers
 from promptpex.workflow.execution.collect import Collect, collect
-from promptpex.workflow.roles import Roles
+from promptpex.workflow.roles import Roles, provider_options, stack_options, warn_about_unkeyed_servers
 
 MANY_RESULTS = 20_000
 """Results of checks, each an assertion on an output, from which on further processes pay: about a second's work."""
@@ -143,3 +146,40 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
             await client.close()
     finally:
         await store.close()
+
+
+T = TypeVar("T")
+
+
+def result_of(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of a coroutine, also where a loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    return _in_own_thread(work())
+
+
+def _in_own_thread(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine in a loop and a thread of its own; an interruption cancels it, as ``asyncio.run`` does,
+    also one that comes while it begins."""
+    runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+    loop = runner.get_loop()
+    task, ended = loop.create_task(work), ThreadEvent()
+
+    def run() -> None:
+        with suppress(BaseException), runner:  # whatever it raises is what came of the task
+            loop.run_until_complete(task)
+        ended.set()
+
+    thread = Thread(target=run, name="promptpex")
+    try:
+        thread.start()
+        ended.wait()  # a join that is interrupted takes the thread for one that has ended (Python 3.11)
+    except BaseException:
+        with suppress(RuntimeError):  # it has ended, and its loop is closed
+            loop.call_soon_threadsafe(task.cancel)
+        with suppress(RuntimeError):  # it never started
+            thread.join()
+        raise
+    return task.result()

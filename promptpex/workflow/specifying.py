@@ -15,7 +15,7 @@ from promptpex.specs.groundedness import Groundedness, grounded
 from promptpex.specs.propose_checks import propose_checks, with_checks
 from promptpex.specs.propose_rules import Extraction, add_inverses, propose_rules, same_rule
 from promptpex.specs.source_quotes import check_sources, mark_stale, prompt_text, uncovered
-from promptpex.workflow.instructions import instructions_of, samples_of
+from promptpex.workflow.front_matter import instructions_of, samples_of
 from promptpex.workflow.session import Session
 
 

@@ -64,7 +64,7 @@ from promptpex.synthesis.history.deltas import deltas
 from promptpex.synthesis.json_record_file import HISTORY
 from promptpex.synthesis.proposing.criteria import unasked
 from promptpex.tables.counts_per_case import check_weights
-from promptpex.workflow.metrics.metric_criteria import criteria_texts
+from promptpex.workflow.metrics import criteria_texts
 from promptpex.workflow.validation.validate import validate
 
 Reader = Callable[[Maker, Path], object]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.api.keyword_settings import resolved_settings
-from promptpex.api.run_result import RunResult
+from promptpex.api.runs import RunResult
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.translation import speak
 from tests.tables.by_hand import colours

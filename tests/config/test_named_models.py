@@ -9,7 +9,7 @@ import pytest
 from promptpex.codecs.files.find_settings_files import user_file
 from promptpex.config import Resolved, load
 from promptpex.core.errors import ConfigError
-from promptpex.workflow.client_options import provider_options
+from promptpex.workflow.roles import provider_options
 
 SMALL = '[models.small]\nmodel = "openai/x"\napi_base = "http://127.0.0.1:9/v1"\nkey_env = "SMALL_API_KEY"\n'
 

@@ -9,9 +9,8 @@ from promptpex.config import load
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import find_prompts
 from promptpex.workflow.batches.run_batch import run_batch
-from promptpex.workflow.event_loop import result_of
 from promptpex.workflow.execution.subset import Subset
-from promptpex.workflow.session import open_session
+from promptpex.workflow.session import open_session, result_of
 from tests.e2e.batch_project import manifests
 from tests.e2e.command import ROOT, in_process
 

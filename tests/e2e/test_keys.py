@@ -14,7 +14,7 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.names import provider_of
 from promptpex.llm.providers import key_for
 from promptpex.llm.providers.prices import known_providers
-from promptpex.workflow.client_options import provider_options
+from promptpex.workflow.roles import provider_options
 from promptpex.workflow.session import Session, open_session
 from tests.e2e.command import Done
 from tests.e2e.faults import Place, command, place

@@ -19,7 +19,7 @@ from promptpex.llm.record_replay import ReplayClient
 from promptpex.llm.stack import Stack, StackOptions, build, rates
 from promptpex.llm.structured import Structured
 from promptpex.store import SqliteStore
-from promptpex.workflow.client_options import stack_options
+from promptpex.workflow.roles import stack_options
 from tests.llm.questions import request
 from tests.llm.virtual_time import in_virtual_time, now
 

@@ -19,8 +19,7 @@ from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.stack import build
 from promptpex.llm.structured import Structured
-from promptpex.workflow.client_options import stack_options
-from promptpex.workflow.roles import Roles
+from promptpex.workflow.roles import Roles, stack_options
 from promptpex.workflow.session import Session
 
 P = ParamSpec("P")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from promptpex import compare, read_prompt, run, tables
-from promptpex.api.run_result import RunResult
+from promptpex.api.runs import RunResult
 from promptpex.core.records import Case, Request, Rule, Spec, Suite
 from promptpex.llm.fake import FakeClient
 from promptpex.report.run_comparison import compare_runs

@@ -14,8 +14,8 @@ from promptpex.documents.human_grades import read_grades
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import POLICIES
 from promptpex.grading.subjects import WHOLE, Subject
-from promptpex.web.grading.live_page import POLICIES as POLICIES_IN_WORDS
-from promptpex.web.grading.views import opinion_views
+from promptpex.web.pages.grading import POLICIES as POLICIES_IN_WORDS
+from promptpex.web.pages.grading_views import opinion_views
 from tests.web.grading_pool import RULES, SECRET, desk_of, ports_of, texts
 from tests.web.serving import served
 

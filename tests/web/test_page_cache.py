@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from promptpex.web.page_cache import MadePages
+from promptpex.web.shared_by_pages import MadePages
 
 
 class Maker:

@@ -12,10 +12,10 @@ from promptpex.core.records import Criterion
 from promptpex.core.records.criteria_board import CriteriaBoard, ShownCandidate, ShownCriterion, ShownWork
 from promptpex.core.translation import reading_in
 from promptpex.report.html_page import environment
-from promptpex.web.grading.live_page import live_page
-from promptpex.web.grading.progress import progress_view
 from promptpex.web.interfaces import GradingPort
 from promptpex.web.pages.criteria import WISHES
+from promptpex.web.pages.grading import live_page
+from promptpex.web.pages.grading_views import progress_view
 from promptpex.web.script_texts import script_texts
 from promptpex.web.shared_by_pages import TEMPLATES, Tab
 from promptpex.workflow.criteria.state import verdict_of

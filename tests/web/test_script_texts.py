@@ -7,7 +7,7 @@ import re
 from html import unescape
 
 from promptpex.core.translation import reading_in
-from promptpex.web.pages.static_files import STATIC
+from promptpex.web.app import STATIC
 from promptpex.web.script_texts import TEXTS, script_texts
 
 TEXT = r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")"""

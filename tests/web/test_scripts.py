@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.report.page import script
-from promptpex.web.pages.static_files import STATIC
+from promptpex.web.app import STATIC
 from promptpex.web.shared_by_pages import TEMPLATES
 
 SCRIPTS = {path.name: path for place in (STATIC, script.SCRIPTS) for path in sorted(place.glob("*.js"))}

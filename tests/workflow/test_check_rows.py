@@ -14,7 +14,7 @@ from promptpex.config import load
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.checks.check_rows import prompt_of_run, reports_with_judge
+from promptpex.workflow.checks import prompt_of_run, reports_with_judge
 from promptpex.workflow.session import open_session
 from tests.samples import asked, prompt
 

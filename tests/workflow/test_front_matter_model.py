@@ -12,7 +12,7 @@ from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
-from promptpex.workflow.front_matter_model import plain_names, take_own_model
+from promptpex.workflow.front_matter import plain_names, take_own_model
 from promptpex.workflow.session import open_session
 from promptpex.workflow.validation.validate import validate
 

@@ -6,11 +6,11 @@ import pytest
 
 from promptpex.assertions.time_limits import CHECKS_SECONDS
 from promptpex.core.time_allowance import EACH_SECONDS
-from promptpex.workflow.metrics.metric_code import compiled
+from promptpex.workflow.metrics import compiled_code
 
 
 def test_all_outputs_share_the_time_of_one_check() -> None:
-    code = compiled("output.length > 3")
+    code = compiled_code("output.length > 3")
     assert [code.result(text, {}).status for text in ("RED", "BLUE")] == ["fail", "pass"]
     time = code.compiled.steps[0].time
     assert time.seconds == pytest.approx(CHECKS_SECONDS + 2 * EACH_SECONDS)
@@ -21,5 +21,5 @@ def test_all_outputs_share_the_time_of_one_check() -> None:
 
 def test_a_script_sees_itself_among_the_assertions_of_its_test() -> None:
     body = "return context.test.assert[0].value.includes('assert')"
-    result = compiled(body).result("RED", {"thing": "rose"})
+    result = compiled_code(body).result("RED", {"thing": "rose"})
     assert (result.status, result.reason) == ("pass", "the script gave true")

@@ -24,8 +24,7 @@ from promptpex.report.files import write
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.execution.run_records import begin, execute
 from promptpex.workflow.execution.run_records import judge as judge_again
-from promptpex.workflow.metrics.metric_criteria import criteria_texts
-from promptpex.workflow.metrics.metric_scores import metric_judges, metric_scores, metrics_of, metrics_to_score
+from promptpex.workflow.metrics import criteria_texts, metric_judges, metric_scores, metrics_of, metrics_to_score
 from promptpex.workflow.pipeline import judge as judge_folder
 from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.project_files import files_of

@@ -17,7 +17,7 @@ from promptpex.assertions.rows_to_check import read_all
 from promptpex.core.errors import CheckError
 from promptpex.engines import Engine, Job, LocalEngine
 from promptpex.engines.jobs import Item, Result
-from promptpex.workflow.checks import parallel_check
+from promptpex.workflow.checks import reports_by_code
 
 CHECKS = "- {type: contains, value: hello}\n"
 ROWS = [
@@ -72,7 +72,7 @@ def checked(engine: Engine, *files: Path) -> tuple[str, str]:
     async def printed() -> tuple[str, str]:
         checks, reports = assertion_file.read(Path("checks.yaml")), list[str]()
         try:
-            async for each in parallel_check.reports(engine, checks, read_all(files), files):
+            async for each in reports_by_code(engine, checks, read_all(files), files):
                 reports += json_lines(each)
         except CheckError as error:
             return "".join(reports), str(error)
@@ -139,7 +139,7 @@ def test_rows_without_assertions_end_it_where_they_stand(folder: Path) -> None:
     async def rows(engine: Engine) -> tuple[int, str]:
         count, files = 0, [Path("own.jsonl")]
         try:
-            async for each in parallel_check.reports(engine, None, read_all(files), files):
+            async for each in reports_by_code(engine, None, read_all(files), files):
                 count += len(each)
         except CheckError as error:
             return count, str(error)

@@ -8,7 +8,6 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -29,12 +28,11 @@ from promptpex.llm.schemas import reply_schema
 from promptpex.store import open_store
 from promptpex.workflow.estimate import EstimateLine, estimate, number_of_cases
 from promptpex.workflow.execution.run_records import begin, counted
-from promptpex.workflow.instructions import instructions_of
-from promptpex.workflow.planned_run import PlannedRun
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session, open_session
 from promptpex.workflow.stages import find, names, register, stages, unregister
-from promptpex.workflow.stages.stage import ModelRequests, Stage, beyond_prompt
-from promptpex.workflow.workload import Workload
+from promptpex.workflow.stages.run import PlannedRun
+from promptpex.workflow.stages.stage import ModelRequests, Stage, Workload, beyond_prompt
 from tests.samples import prompt, spec, suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -203,11 +201,6 @@ async def test_expected_outputs_are_estimated_too(tmp_path: Path) -> None:
 def test_every_template_belongs_to_one_stage() -> None:
     used = [template for stage in stages() for template in stage.templates]
     assert sorted(used) == sorted(stage_templates.names())
-
-
-def test_stages_are_in_the_module_of_their_part() -> None:
-    for part in dict.fromkeys(stage.part for stage in stages()):
-        assert stages(part) == import_module(f"promptpex.workflow.stages.{part}").STAGES
 
 
 def test_settings_of_stages_are_settings() -> None:

@@ -212,12 +212,12 @@ def _by_code(
     """The reports of rows as they come, without a judge; ``files`` may be read by another process."""
     from promptpex.cli.command_session import interrupts
     from promptpex.engines import as_they_come, open_engine
-    from promptpex.workflow.checks import parallel_check
+    from promptpex.workflow.checks import reports_by_code
 
     with (
         interrupts(),
         open_engine(settings.engine, workers=settings.workers, address=settings.address) as engine,
-        as_they_come(parallel_check.reports(engine, checks, rows, files)) as reports,
+        as_they_come(reports_by_code(engine, checks, rows, files)) as reports,
     ):
         yield chain.from_iterable(reports)
 
@@ -228,7 +228,7 @@ def _judged(
 ) -> Iterator[Reports]:
     """The reports of all rows, their questions answered by the judge."""
     from promptpex.cli.command_session import work
-    from promptpex.workflow.checks.check_rows import prompt_of_run, reports_with_judge
+    from promptpex.workflow.checks import prompt_of_run, reports_with_judge
 
     prompt = prompt_of_run(folder) if folder is not None else None
     yield iter(work(flags, lambda session: reports_with_judge(session, rows, checks, prompt)))

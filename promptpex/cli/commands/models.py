@@ -36,8 +36,7 @@ def command(pull_model: str | None, fetch: bool, as_json: bool, quiet: bool, **f
     from promptpex.cli.output import print_json
     from promptpex.config.env_file import in_environment
     from promptpex.llm.providers.discovery import not_found
-    from promptpex.workflow.client_options import provider_options
-    from promptpex.workflow.roles import available
+    from promptpex.workflow.roles import available, provider_options
 
     resolved = settings(flags)
     options_ = provider_options(resolved)

@@ -33,8 +33,7 @@ def command(
       promptpex validate prompts/ 'more/*.md'
     """
     from promptpex.cli.output import print_json
-    from promptpex.workflow.validation.edit_specs import confirm_prompts, drop_checks
-    from promptpex.workflow.validation.validate import validate
+    from promptpex.workflow.validation.validate import confirm_prompts, drop_checks, validate
 
     for sentence in drop_checks(files, drop_check) if drop_check else ():
         say(sentence, err=True)

@@ -1,20 +1,23 @@
-"""All runs of the results folder, and the report of each."""
+"""All runs and batches of the results folder, the report of each, and two runs side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from promptpex.core.errors import RunError
+from promptpex.core.records import BatchManifest
 from promptpex.report.page.run_before import MOST_EARLIER
-from promptpex.report.page.script import script_policy
-from promptpex.report.runs.batch_folder import latest_batch
+from promptpex.report.page.script import SORTING, script_policy
+from promptpex.report.runs.batch_folder import BATCH, by_date, latest_batch, read_batch, run_folder
 from promptpex.report.runs.listing import REPORT, ListedRun, RunList, stamp_of
 from promptpex.report.runs.references import LATEST, made_earlier, refer
 from promptpex.report.runs.run_folder import MANIFEST
-from promptpex.web.pages.batches import BATCHES, listed_batches
+from promptpex.web.interfaces import ComparisonPort
 from promptpex.web.shared_by_pages import Site
 
 if TYPE_CHECKING:
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from promptpex.report.batches.batch_report import ReportedPart
+    from promptpex.report.comparison.page import RunLink
     from promptpex.report.page.run_before import RunBefore
+
 
 RUNS = "/runs"
 MOST_SHOWN = 300
@@ -121,3 +127,107 @@ def _suggested(runs: list[ListedRun]) -> tuple[str, str]:
     pairs = (of_prompt[run.prompt][1::-1] for run in whole if len(of_prompt[run.prompt]) > 1)
     before, after = next(pairs, ("", ""))
     return before, after
+
+
+BATCHES = "/batches"
+MOST_LISTED = 20
+"""Batches in the list of runs, the latest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBatch:
+    """A batch in one line: the name of its folder, which addresses have, and its manifest."""
+
+    key: str
+    manifest: BatchManifest
+
+
+def batch_routes(site: Site) -> list[Route]:
+    """``/batches/BATCH``: the page that ``index.html`` is in the batch's folder, made from its runs as they are now."""
+    from starlette.exceptions import HTTPException
+    from starlette.routing import Route
+
+    def index(request: Request) -> Response:
+        key = request.path_params["key"]
+        folder = next((one for one in by_date(site.runs.results) if one.name == key), None)
+        if folder is None:
+            raise HTTPException(404)
+        batch = read_batch(folder)
+        runs = [run_folder(folder, part) for part in batch.parts]
+        stamp = stamp_of(folder, (BATCH,)), tuple(None if run is None else site.stamp(run) for run in runs)
+        page = site.made.get(("batch", folder), stamp, lambda: _index(site, folder, batch, runs))
+        return site.report(page, script_policy(SORTING))
+
+    return [Route(f"{BATCHES}/{{key}}", index)]
+
+
+def listed_batches(results: Path, prompt: str | None) -> list[ListedBatch]:
+    """The latest batches, the last one first: all of them, or those that a prompt is part of; without damaged ones."""
+    batches: list[ListedBatch] = []
+    for folder in by_date(results):
+        with suppress(RunError):
+            manifest = read_batch(folder)
+            if prompt is None or any(part.prompt == prompt for part in manifest.parts):
+                batches.append(ListedBatch(folder.name, manifest))
+        if len(batches) == MOST_LISTED:
+            break
+    return batches
+
+
+def _index(site: Site, folder: Path, batch: BatchManifest, run_folders: list[Path | None]) -> str:
+    from promptpex.report import runs, summarise
+    from promptpex.report.batches.batch_files import index_html
+    from promptpex.report.batches.batch_report import BatchReport, ReportedPart
+
+    parts = []
+    for part, run in zip(batch.parts, run_folders, strict=True):
+        columns = None if run is None else runs.read_for_report(run)
+        people = None if run is None or columns is None else site.grades(run, columns)
+        summary = None if columns is None else summarise(columns, folder=run, people=people)
+        parts.append(ReportedPart(part, summary))
+
+    def page_of(one: ReportedPart) -> str:
+        run = run_folder(folder, one.part)
+        return "" if run is None else f"/runs/{site.runs.key(run)}"
+
+    report = BatchReport(batch, folder, tuple(parts))
+    return index_html(report, site.navigation(f"{BATCHES}/{folder.name}"), page_of=page_of)
+
+
+COMPARE = "/compare"
+
+
+def comparison_routes(site: Site) -> list[Route]:
+    """``/compare?before=KEY&after=KEY``."""
+    port = site.ports.comparing
+    if port is None:
+        return []
+    from starlette.routing import Route
+
+    def compare(request: Request) -> Response:
+        keys = [request.query_params.get(name, "") for name in ("before", "after")]
+        before, after = map(site.runs.one, keys)
+        if before is None or after is None or before.key == after.key:
+            return site.problem(request, 422, "Choose two different runs of the list, one before and one after.")
+        folders = (before.folder, after.folder)
+        page = site.made.get(
+            (COMPARE, *folders), port.stamp(*folders), lambda: _comparison_page(site, port, before, after)
+        )
+        return site.report(page, script_policy())
+
+    return [Route(COMPARE, compare)]
+
+
+def _comparison_page(site: Site, port: ComparisonPort, before: ListedRun, after: ListedRun) -> str:
+    from promptpex.report.comparison.page import comparison_html
+
+    comparison = port.compare(before.folder, after.folder)
+    links = _link(before), _link(after)
+    other_way = f"{COMPARE}?{urlencode({'before': after.key, 'after': before.key})}"
+    return comparison_html(comparison, links, site.navigation(COMPARE), other_way=other_way)
+
+
+def _link(run: ListedRun) -> RunLink:
+    from promptpex.report.comparison.page import RunLink
+
+    return RunLink(run.name or run.folder.name, f"{RUNS}/{run.key}")

@@ -22,11 +22,11 @@ from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
 from promptpex.workflow.criteria.streamed_candidates import ArrivingCandidates
 from promptpex.workflow.criteria.suggesting import Suggesting, suggest, with_new_notes
 from promptpex.workflow.estimate import part_lines, tokens_of, total_in_words
-from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.preconditions import require_author
 from promptpex.workflow.project_files import read_prompt
 from promptpex.workflow.session import Session
-from promptpex.workflow.workload import Workload
+from promptpex.workflow.stages.stage import Workload
 
 
 class CandidateAuthor:

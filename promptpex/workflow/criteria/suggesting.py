@@ -14,7 +14,7 @@ from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
 from promptpex.synthesis.proposing.graded_examples import GradedExamples, examples_for_notes
 from promptpex.synthesis.proposing.suggest_criteria import INFER, MOST_BAD, NOTES, suggest_criteria
-from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session
 
 TYPICAL_SUGGESTIONS = 5

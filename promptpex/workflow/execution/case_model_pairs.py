@@ -15,11 +15,11 @@ from promptpex.llm.names import parse_models
 from promptpex.promptfile import read_with_warnings
 from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.execution.judge_examples import take_judge_examples
-from promptpex.workflow.metrics.metric_scores import metrics_of
+from promptpex.workflow.metrics import metrics_of
 from promptpex.workflow.preconditions import require_prices
 from promptpex.workflow.project_files import Files
 from promptpex.workflow.session import Session
-from promptpex.workflow.validation.rule_problems import read_for_prompt
+from promptpex.workflow.validation.spec_problems import read_for_prompt
 
 Pair = tuple[str, str]
 """The id of a case and the label of a model."""

@@ -24,7 +24,7 @@ from promptpex.core.translation import stored
 from promptpex.engines import Engine
 from promptpex.judging.questions import STAGE, QuestionJudge, ask_all, evaluated
 from promptpex.promptfile import RENDERING_SECONDS, sent_text
-from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session
 
 

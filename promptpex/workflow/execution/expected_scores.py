@@ -16,7 +16,7 @@ from promptpex.core.translation import stored
 from promptpex.engines import run_all
 from promptpex.judging.same_as_expected import STAGE, MatchJudge
 from promptpex.judging.verdict_precedence import Quorum, agreed
-from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session
 
 MATCH_VERSION = "match-1"

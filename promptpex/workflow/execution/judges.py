@@ -14,7 +14,7 @@ from promptpex.core.translation import stored
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.trust import Trust
 from promptpex.workflow.execution.expected_scores import asked_about
-from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session
 
 MOST_NAMED = 8

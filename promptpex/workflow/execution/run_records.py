@@ -42,15 +42,14 @@ from promptpex.workflow.execution.expected_scores import match_judges, scores_of
 from promptpex.workflow.execution.judges import judges_for
 from promptpex.workflow.execution.order import cell_order, serial_server
 from promptpex.workflow.execution.verdicts_on_outputs import OutputVerdicts
-from promptpex.workflow.instructions import instructions_of
-from promptpex.workflow.metrics.metric_scores import (
+from promptpex.workflow.front_matter import announce_missing_logprobs, in_manifest, instructions_of, output_params
+from promptpex.workflow.front_matter import shaping as of_front_matter
+from promptpex.workflow.metrics import (
     announce_requests,
     metric_judges,
     metric_scores,
     metrics_to_score,
 )
-from promptpex.workflow.output_params import announce_missing_logprobs, in_manifest, output_params
-from promptpex.workflow.output_params import shaping as of_front_matter
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find, stages

@@ -26,7 +26,7 @@ from promptpex.workflow.importing.transactional_write import (
     nests_deeper,
     require_readable_size,
 )
-from promptpex.workflow.metrics.imported_metrics import metric_file, metrics_of_run, with_usable_metrics
+from promptpex.workflow.metrics import metric_file, metrics_of_run, with_usable_metrics
 from promptpex.workflow.project_files import Files, files_of
 
 SETTINGS = "promptpex.toml"

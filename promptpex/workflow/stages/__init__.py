@@ -1,9 +1,7 @@
 """The registry of stages: everything about a stage but its function, in one record.
 
 Instructions, estimates, progress, the response store's ``--stage`` and ARCHITECTURE.md's table are made from these
-records. Each module of this package has the stages of one part of the work, in the order in which they ask. Adding a
-stage takes its function, its template under ``prompts/``, and one record here; a command with stages of its own has
-them in a module of its own.
+records. Adding a stage takes its function, its template under ``prompts/``, and one record.
 """
 
 from __future__ import annotations
@@ -11,13 +9,12 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 
 from promptpex.core.translation import shown
 from promptpex.workflow.stages.stage import Stage
 
-_ORDER = ("extract", "generate", "baseline", "run")
-"""Parts in the order in which a prompt goes through them; others come after them."""
+PARTS = {"extract": "writing", "generate": "writing", "baseline": "writing", "run": "run", "synthesize": "writing"}
+"""The parts of the work in the order in which a prompt goes through them, each with the module that has its stages."""
 
 _registered: dict[str, Stage] = {}
 
@@ -35,8 +32,7 @@ def unregister(name: str) -> None:
 
 def stages(part: str | None = None) -> tuple[Stage, ...]:
     """All stages, or those of one part, in the order in which they ask."""
-    every = sorted({module.name for module in iter_modules(__path__)} - {"stage"}, key=_place)
-    own = {stage.name: stage for name in ([part] if part else every) for stage in _built_in(name)}
+    own = {stage.name: stage for one in ([part] if part in PARTS else PARTS) for stage in _built_in(one)}
     known = {**own, **_registered}.values()
     return tuple(stage for stage in known if part in (None, stage.part))
 
@@ -71,9 +67,5 @@ def label(name: str) -> str:
 @cache
 def _built_in(part: str) -> tuple[Stage, ...]:
     """Imported when they are first wanted: what counts the requests of a run needs the registry itself."""
-    own: tuple[Stage, ...] = import_module(f"{__name__}.{part}").STAGES
-    return own
-
-
-def _place(part: str) -> tuple[int, str]:
-    return _ORDER.index(part) if part in _ORDER else len(_ORDER), part
+    of_module: tuple[Stage, ...] = import_module(f"{__name__}.{PARTS[part]}").STAGES
+    return tuple(stage for stage in of_module if stage.part == part)

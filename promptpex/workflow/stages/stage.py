@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from promptpex.core.records import Completion, Request
-from promptpex.workflow.workload import Workload
 
 if TYPE_CHECKING:
-    from promptpex.workflow.planned_run import PlannedRun
+    from promptpex.config import Settings
+    from promptpex.workflow.stages.run import PlannedRun
+
 
 TYPICAL_ANSWER = 200
 """Tokens of an answer of unknown length; the stored answers of the same model are a better guess. A rough figure."""
@@ -84,3 +85,55 @@ def beyond_prompt(tokens: int) -> Callable[[Workload], int]:
 def counted(stage: str) -> Callable[[Workload], int]:
     """The requests that only the command itself can count: as the workload says."""
     return lambda work: work.requests.get(stage, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """How much there is to do, as far as it is known before anything is asked.
+
+    Attributes:
+        settings: the resolved settings.
+        prompt_tokens: tokens of the prompt.
+        variables: input variables of the prompt.
+        rules: rules of the spec, or a guess.
+        case_requests: requests for new cases.
+        case_tokens: tokens of such a request, where it can be rendered already; 0 = unknown.
+        new_cases: cases that will be made. rated: cases that will be rated.
+        cases: usable cases that will be run.
+        asked_cases: those of them whose outputs a judge compares with the expected one.
+        models: models under test.
+        metrics: metrics that a judge scores outputs by.
+        questions: those that checks put about one output.
+        criteria: criteria that candidates will be asked for, several of them by one request.
+        criteria_alone: criteria that have a request for candidates of their own, with graded outputs.
+        requests: those of stages that only their command can count, by stage.
+        known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
+    """
+
+    settings: Settings
+    prompt_tokens: int = 0
+    variables: int = 0
+    rules: int = 0
+    case_requests: int = 0
+    case_tokens: int = 0
+    new_cases: int = 0
+    rated: int = 0
+    cases: int = 0
+    asked_cases: int = 0
+    models: int = 0
+    metrics: int = 0
+    questions: int = 0
+    criteria: int = 0
+    criteria_alone: int = 0
+    requests: Mapping[str, int] = field(default_factory=dict)
+    known: bool = True
+
+    @property
+    def variants(self) -> int:
+        """Longer variants of the new cases."""
+        return self.new_cases * self.settings.expansion
+
+    @property
+    def outputs(self) -> int:
+        """Outputs of one model under test."""
+        return self.cases * self.settings.repeats

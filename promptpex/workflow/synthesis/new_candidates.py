@@ -9,7 +9,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Prompt, Synthesis
 from promptpex.core.translation import stored
 from promptpex.synthesis.proposing.propose_candidates import Arriving, Demand, NewCandidates, Shown, propose_candidates
-from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session
 
 

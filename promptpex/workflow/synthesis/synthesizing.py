@@ -33,14 +33,14 @@ from promptpex.synthesis.proposing.criteria import propose_criteria, unasked
 from promptpex.synthesis.proposing.from_rules import from_rules
 from promptpex.workflow.criteria.suggesting import TYPICAL_SUGGESTIONS, Suggesting, graded_for_notes, suggest
 from promptpex.workflow.estimate import EstimateLine, part_lines, tokens_of, total_in_words
-from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled, require_author
 from promptpex.workflow.project_files import Files, read_prompt
 from promptpex.workflow.session import Session
+from promptpex.workflow.stages.stage import Workload
 from promptpex.workflow.synthesis.new_candidates import new_candidates
 from promptpex.workflow.synthesis.shown_examples import labelled_first, of_latest_run, shown_to_author
 from promptpex.workflow.synthesis.unanswered_requests import open_questions
-from promptpex.workflow.workload import Workload
 
 Owned = TypeVar("Owned", Criterion, Candidate)
 

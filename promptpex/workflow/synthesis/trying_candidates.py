@@ -40,7 +40,7 @@ from promptpex.synthesis.results.implications import (
     plan_implications,
 )
 from promptpex.synthesis.results.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
-from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled
 from promptpex.workflow.project_files import Files, read_prompt
 from promptpex.workflow.session import Session

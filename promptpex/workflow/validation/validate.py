@@ -1,9 +1,9 @@
-"""Validation: every problem of prompts, specs and case files, with file, line and what to do."""
+"""Every problem of a prompt and the files beside it, and what a person has `validate` write into specs."""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,11 @@ from promptpex.cases.input_type_problems import unusable_schemas
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.samples import read_samples
 from promptpex.codecs.files.ordinary_files import is_inside
-from promptpex.codecs.text.wording import quoted
+from promptpex.codecs.text.wording import did_you_mean, quoted, with_hint
 from promptpex.config import checked_effort, find_file, load
-from promptpex.core.errors import InputError, PromptFileError
+from promptpex.core.errors import InputError, PromptFileError, SpecError
 from promptpex.core.records import WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
+from promptpex.core.translation import tr
 from promptpex.documents import human_grades as grade_file
 from promptpex.documents.editable_file import Reading
 from promptpex.documents.record_problems import as_problem
@@ -27,14 +28,23 @@ from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared, unread_declarations
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 from promptpex.workflow.execution.expected_scores import unusable_expected
-from promptpex.workflow.front_matter_model import plain_names
+from promptpex.workflow.front_matter import checked_instructions, checked_language, front_matter_params, plain_names
 from promptpex.workflow.importing.embedded_tests import problems_of_own_tests
-from promptpex.workflow.instructions import checked_instructions, checked_language
-from promptpex.workflow.output_params import front_matter_params
-from promptpex.workflow.validation import candidate_problems, metric_problems, rule_problems
-from promptpex.workflow.validation.grade_problems import problems_of_grades
-from promptpex.workflow.validation.input_problems import equal_inputs, problems_of_inputs
-from promptpex.workflow.validation.json_path_problems import paths_without_json
+from promptpex.workflow.validation.other_files import (
+    candidate_problems_beside,
+    candidate_problems_of,
+    is_candidate_file,
+    metric_problems_beside,
+    metric_problems_of,
+    problems_of_grades,
+)
+from promptpex.workflow.validation.spec_problems import (
+    against_cases,
+    against_prompt,
+    equal_inputs,
+    paths_without_json,
+    problems_of_inputs,
+)
 
 SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
@@ -87,9 +97,9 @@ def _named_by(path: Path) -> list[Path]:
 
 
 def _of_file(path: Path) -> list[Problem]:
-    if candidate_problems.is_candidate_file(path):
-        return candidate_problems.problems_of(path)
-    return metric_problems.problems_of(path) if is_metric(path) else _of_set(_belonging(path))
+    if is_candidate_file(path):
+        return candidate_problems_of(path)
+    return metric_problems_of(path) if is_metric(path) else _of_set(_belonging(path))
 
 
 def _belonging(path: Path) -> _Set:
@@ -158,13 +168,13 @@ def _of_set(files: _Set) -> list[Problem]:
         of_cases += _unusable_expected(files.cases, case_reading)
         of_cases += _without_cases(files.cases, case_reading)
         if spec is not None and files.spec is not None:
-            of_rules, of_concern = rule_problems.against_cases(files.spec, spec_reading, files.cases, case_reading)
+            of_rules, of_concern = against_cases(files.spec, spec_reading, files.cases, case_reading)
             problems += _sorted(of_rules)
             of_cases += of_concern
         problems += _sorted(of_cases)
     if files.prompt is not None:
-        problems += metric_problems.problems_beside(files.prompt)
-        problems += candidate_problems.problems_beside(files.prompt)
+        problems += metric_problems_beside(files.prompt)
+        problems += candidate_problems_beside(files.prompt)
     return problems
 
 
@@ -218,7 +228,7 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
     for name in prompt.variables:
         if spec.inputs and name not in spec.inputs:
             add(f"the input spec lacks {name!r}", None, "warning", "add it under 'inputs'")
-    return problems + rule_problems.against_prompt(path, reading, prompt)
+    return problems + against_prompt(path, reading, prompt)
 
 
 def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: Mapping[str, int], add: Callable[..., None]) -> None:
@@ -325,3 +335,53 @@ def _unusable_expected(path: Path, reading: Reading[Suite]) -> list[Problem]:
         )
         for case, sentence in unusable_expected(reading.record).items()
     ]
+
+
+def confirm_prompts(paths: Iterable[Path | str]) -> list[Path]:
+    """Writes the fingerprint of its prompt into each spec of these files that has another one or none; nothing else.
+
+    What cannot be read, or has no spec, is passed over: ``validate`` says what is wrong with it.
+
+    Returns:
+        The specs that were written.
+
+    Raises:
+        SpecError: a spec that cannot be edited in place.
+    """
+    written: list[Path] = []
+    with check_time():
+        for prompt, path in files_with_spec(paths):
+            spec = spec_file.examine(path).usable
+            if spec is not None and spec.prompt_fingerprint != prompt.fingerprint:
+                spec_file.write_spec(path, spec.replace(prompt_fingerprint=prompt.fingerprint))
+                written.append(path)
+    return written
+
+
+def drop_checks(paths: Iterable[Path | str], rules: Collection[str]) -> list[str]:
+    """Removes the checks of some rules from the one spec of these files, and says of each what is gone.
+
+    Raises:
+        SpecError: there is not one spec, it has no such rule, the rule has no check, or the file cannot be edited.
+    """
+    specs = list(dict.fromkeys(path for _, path in files_with_spec(paths)))
+    if len(specs) != 1:
+        raise SpecError(f"--drop-check is for one spec, and {len(specs)} are named here; name its prompt")
+    (path,) = specs
+    spec = spec_file.read_spec(path)
+    chosen = {name: spec.rule(name) for name in dict.fromkeys(rules)}
+    for name, rule in chosen.items():
+        if rule is None or not rule.checks:
+            what = "there is no such rule" if rule is None else "this rule has no check"
+            hint = did_you_mean(name, [one.id for one in spec.rules if one.checks])
+            raise SpecError(with_hint(f"--drop-check {name}: {what}", hint), path=path)
+    kept = [rule.replace(checks=(), decides="wholly") if rule.id in chosen else rule for rule in spec.rules]
+    spec_file.write_spec(path, spec.replace(rules=tuple(kept)), by_hand=True)
+    return [_gone(path, rule) for rule in chosen.values() if rule is not None]
+
+
+def _gone(path: Path, rule: Rule) -> str:
+    kinds = ", ".join(check.kind for check in rule.checks)
+    return tr(
+        "{file}: {rule} has no check any more ({kinds}); a judge decides it", file=path, rule=rule.id, kinds=kinds
+    )

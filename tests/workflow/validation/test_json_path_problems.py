@@ -14,7 +14,7 @@ from promptpex.report import html_page
 from promptpex.report.summary import summarise, to_dict
 from promptpex.specs.file import examine
 from promptpex.tables import records
-from promptpex.workflow.validation.json_path_problems import paths_without_json
+from promptpex.workflow.validation.spec_problems import paths_without_json
 from promptpex.workflow.validation.validate import validate
 from tests.report.printed import printed
 from tests.workflow.test_concerned import POLITE, counted, run

@@ -1,30 +1,42 @@
-"""The scores of a run's outputs under its metrics, by code or by judges."""
+"""The owner's metrics of a run or of an import: their code, their criteria, and the scores of outputs by them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from promptpex.assertions import check_time
-from promptpex.assertions.kinds.javascript import NO_VERDICT, SCORE_WORDS
+from promptpex.assertions import (
+    CheckResult,
+    Compiled,
+    check,
+    check_time,
+    checked_output,
+    compile_checks,
+    evaluate,
+    prepare,
+    questions_of,
+)
+from promptpex.assertions.kinds.javascript import NO_VERDICT, SCORE_WORDS, function_body
 from promptpex.assertions.kinds.python import SCORE_WORDS as PYTHON_SCORE_WORDS
+from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.codecs.text.wording import did_you_mean, requests_in_words, with_hint
-from promptpex.core.errors import ConfigError, PromptFileError
+from promptpex.core.errors import CheckError, ConfigError, PromptFileError
 from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest
-from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score
+from promptpex.core.records import Case, Check, Language, Metric, Output, Prompt, Run, Score, Spec
 from promptpex.core.time_allowance import Allowance
 from promptpex.core.translation import stored, stored_n
 from promptpex.engines import run_all
-from promptpex.judging.metric_judge import STAGE, MetricJudge
-from promptpex.promptfile import RENDERING_SECONDS, sent_text
-from promptpex.promptfile.metric_files import LANGUAGES, metrics_beside
-from promptpex.workflow.instructions import instructions_of
-from promptpex.workflow.metrics.metric_code import MetricCode, code_problem, compiled
-from promptpex.workflow.metrics.metric_criteria import criteria_texts
+from promptpex.interchange.format import Imported, ImportedMetric
+from promptpex.interchange.notes import Note
+from promptpex.judging.metric_judge import OUTPUT_FORMAT, STAGE, MetricJudge, shown
+from promptpex.promptfile import RENDERING_SECONDS, render, sent_text
+from promptpex.promptfile.metric_files import LANGUAGES, MOST, OTHER_NAMES, examine_metric, metrics_beside
+from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session
 
 POOLED = "judges:mean"
@@ -217,7 +229,7 @@ def _by_code(
     case_ids = {output.case for output in outputs} if metrics else set()
     prompts = {case: sent_text(prompt, cases[case].inputs, time) for case in case_ids}
     with check_time():
-        codes = {metric.name: compiled(metric.code or "", metric.language) for metric in metrics if outputs}
+        codes = {metric.name: compiled_code(metric.code or "", metric.language) for metric in metrics if outputs}
         return {
             (output.key, metric.name): _code_score(
                 output, metric, codes[metric.name], cases[output.case], prompts[output.case]
@@ -254,3 +266,145 @@ def _score(
     return Score.of(
         output.key, metric.name, source, value=value, reason=reason, unscored=unscored, fingerprint=fingerprint
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MetricCode:
+    """A metric's code, compiled once for all outputs.
+
+    Attributes:
+        check: the code as a check, which scripts may see.
+        compiled: the check made ready.
+    """
+
+    check: Mapping[str, object]
+    compiled: Compiled
+
+    def result(self, output: str | None, variables: Mapping[str, object], prompt: str = "") -> CheckResult:
+        """What the code gives for an output; unscored where it fails, or has had the time of a check on all outputs."""
+        checked = checked_output(output, variables, asserts=[self.check], prompt=prompt or None)
+        return evaluate(self.compiled, checked).results[0]
+
+
+def compiled_code(code: str, language: Language = "javascript") -> MetricCode:
+    """The code made ready for outputs; code that cannot be used gives unscored results."""
+    check = {"kind": language, "value": runnable(code) if language == "javascript" else code}
+    return MetricCode(check, prepare([check]))
+
+
+def runnable(code: str) -> str:
+    """The code as the value of a check, which takes one line as an expression: a line that is not one, but a body with
+    ``return``, is made one of two lines."""
+    return as_body(code) if _fault(function_body(code)) and not _fault(as_body(code)) else code
+
+
+def code_problem(code: str, language: Language = "javascript") -> str | None:
+    """Why the code is not JavaScript, neither as an expression nor as a body, or not Python, in a clause; None where it
+    is. What it would do is not tried."""
+    if language == "python":
+        return _python_problem(code)
+    fault = _fault(function_body(code))
+    other = _fault(as_body(code)) if fault else None
+    if fault is None or other is None:
+        return None
+    return f"the code is not JavaScript: {other if 'return' in code else fault}"
+
+
+def _python_problem(code: str) -> str | None:
+    if questions_of([Check(kind="python", value=code)]):
+        return "a metric's code cannot ask a judge; write criteria (.metric.md) instead"
+    try:
+        compile_checks([{"kind": "python", "value": code}])
+    except CheckError as error:
+        return error.message
+    return None
+
+
+def as_body(code: str) -> str:
+    """The code as a function's body, whatever it is."""
+    return f"\n{code}"
+
+
+def _fault(body: str) -> str | None:
+    """Why a function with this body does not parse; its first line ends it before the rest could."""
+    result = check("", [{"kind": "javascript", "value": f"return true;\n{body}"}]).results[0]
+    return result.reason if result.unscored == "script-error" else None
+
+
+def _rendering_time() -> Allowance:
+    return Allowance(RENDERING_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaTexts:
+    """The criteria of metrics for the outputs of one prompt, in one command.
+
+    Attributes:
+        shared: what all of them show of the prompt and its spec, fenced, by the names of variables.
+        time: what filling in all criteria may take together.
+    """
+
+    shared: dict[str, str]
+    time: Allowance = field(default_factory=_rendering_time)
+
+    def text(self, metric: Metric, case: Case, output: str) -> str:
+        """A metric's criteria with one output and its case filled in.
+
+        Raises:
+            PromptFileError: the criteria's template fails on these values, or filling in has taken too long already.
+        """
+        assert metric.criteria is not None
+        own = {"input": inputs_text(case.inputs), "output": output, "expected": case.expected or ""}
+        values = {**self.shared, **shown(own), "output_format": OUTPUT_FORMAT[metric.scale]}
+        values |= {other: values[name] for other, name in OTHER_NAMES.items()}
+        return "\n\n".join(message.content for message in render(metric.criteria, values, self.time))
+
+
+def criteria_texts(prompt: Prompt, spec: Spec) -> CriteriaTexts:
+    """The criteria of metrics for outputs of this prompt, with all rules of the spec that are not stale."""
+    constraints = [(name, line) for name, variable in spec.inputs.items() for line in variable.constraints]
+    shared = {
+        "prompt": prompt.text(),
+        "intent": spec.intent,
+        "input_spec": "\n".join(f"- {name}: {line}" for name, line in constraints),
+        "rules": "\n".join(f"- {rule.rule}" for rule in spec.rules if not rule.stale),
+    }
+    return CriteriaTexts(shown(shared))
+
+
+def metric_file(prompt: Path, metric: ImportedMetric) -> Path:
+    """Where a metric of a prompt goes."""
+    return prompt.with_name(f"{metric.name}.metric.prompty")
+
+
+def metrics_of_run(prompt: Path, metrics: Iterable[ImportedMetric]) -> tuple[Metric, ...]:
+    """The metrics that a prompt's outputs are scored by, by name."""
+    examined = (examine_metric(metric_file(prompt, metric), metric.text)[0] for metric in metrics)
+    return tuple(sorted((metric for metric in examined if metric is not None), key=lambda metric: metric.name))
+
+
+def with_usable_metrics(part: Imported) -> tuple[Imported, tuple[Note, ...]]:
+    """The part with those of its metrics that can be used, and what is to be said of the others."""
+    notes: list[Note] = []
+    usable_metrics = [metric for metric in part.metrics if _is_usable(metric, notes)]
+    for metric in usable_metrics[MOST:]:
+        notes.append(Note("left out", metric.place[0], stored("a prompt has {limit} metrics at most", limit=MOST),
+                          *metric.place[1:]))  # fmt: skip
+    over = {key: count for key, count in part.over.items() if key != "metrics"}
+    if usable_metrics:
+        over["metrics"] = len(usable_metrics[:MOST])
+    return replace(part, metrics=tuple(usable_metrics[:MOST]), over=over), tuple(notes)
+
+
+def _is_usable(metric: ImportedMetric, notes: list[Note]) -> bool:
+    examined, problems = examine_metric(Path(f"{metric.name}.metric.prompty"), metric.text)
+    why = next((_sentence(problem.line, problem.message) for problem in problems if problem.severity == "error"), None)
+    if examined is None and why is None:
+        why = stored("it is tagged experimental, and PromptPex does not use it either")
+    if examined is None:
+        notes.append(Note("left out", metric.place[0], why or "", *metric.place[1:]))
+    return examined is not None
+
+
+def _sentence(line: int | None, message: str) -> str:
+    return message if line is None else stored("line {line} of its text: {reason}", line=line, reason=message)

@@ -1,19 +1,28 @@
-"""What is wrong between the checks of a spec's rules, its prompt and its cases: a run would leave outputs unscored."""
+"""What is wrong with a spec and its cases, beyond what reading each finds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from promptpex.assertions import named_variables, unmet_conditions
+from promptpex.assertions import check_inputs, named_variables, unmet_conditions
 from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.assertions.phrase_list_detection import guessed_phrases, is_exclusion
+from promptpex.cases.input_type_problems import type_problems
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import named, plural, quoted
-from promptpex.core.errors import CheckError
-from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite
+from promptpex.core.errors import CheckError, PromptFileError
+from promptpex.core.ids import canonical
+from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite, VariableSpec
 from promptpex.documents.editable_file import Reading
+from promptpex.judging.rule_features import has_condition
 from promptpex.specs.file import examine
+from promptpex.specs.input_declarations import declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +190,121 @@ def _written(reading: Reading[Spec]) -> Iterator[_Written]:
         for index, condition in enumerate(rule.when):
             line = reading.line("rules", position, "when", index)
             yield _Written(rule, f"the condition of the rule {rule.id!r}", condition, line)
+
+
+_JSON_KINDS = frozenset(("is-json", "contains-json"))
+_JSON = re.compile(r"\bJSON\b")
+
+
+def paths_without_json(path: Path, reading: Reading[Spec]) -> list[Problem]:
+    """The rules whose checks have a ``path``, where no rule demands JSON (a warning) or they do not come ``after`` the
+    one that does (an info); each time one problem, at the first of them.
+
+    Args:
+        path: the spec's file.
+        reading: the spec, with its lines.
+    """
+    rules = {rule.id: rule for rule in reading.record.rules if not rule.stale}
+    demanding = {rule.id for rule in rules.values() if _demands_json(rule)}
+    looking = [rule.id for rule in rules.values() if _has_path(rule.checks) and not _follows(rule, rules, demanding)]
+    if not looking:
+        return []
+    which = f"the rule {looking[0]!r} looks" if len(looking) == 1 else f"the rules {named(looking)} look"
+    severity: Severity = "info" if demanding else "warning"
+    if demanding:
+        first = next(rule for rule in rules if rule in demanding)
+        message = f"{which} at values of a JSON output, also of one that breaks {first}, which demands JSON"
+        suggestion = (
+            f"add `after: {first}`: such an output then fails {first} alone, and no judge is asked about the rest"
+        )
+    else:
+        message = (
+            f"{which} at values of a JSON output, and no rule requires JSON: an output that is not JSON breaks nothing"
+        )
+        suggestion = "add a rule with the check {kind: is-json}, and name it in these under 'after'"
+    line = reading.lines.get(looking[0])
+    return [Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity=severity)]
+
+
+def _follows(rule: Rule, rules: Mapping[str, Rule], demanding: Collection[str]) -> bool:
+    """Whether a rule demands JSON itself or comes after one that does, directly or not."""
+    seen: set[str] = set()
+    at: Rule | None = rule
+    while at is not None and at.id not in seen:
+        if at.id in demanding:
+            return True
+        seen.add(at.id)
+        at = rules.get(at.after or "")
+    return False
+
+
+def _demands_json(rule: Rule) -> bool:
+    """Whether every output that is not JSON breaks a rule: by its checks or, where a judge decides it, by its words."""
+    if not rule.when and any(map(_is_whole_json, rule.checks)):
+        return True
+    return rule.needs_judge and not has_condition(rule) and _JSON.search(rule.rule) is not None
+
+
+def _is_whole_json(check: Check) -> bool:
+    whole = check.kind in _JSON_KINDS and check.path is None and check.transform is None and check.weight != 0
+    return whole or (check.threshold is None and any(map(_is_whole_json, check.asserts or ())))
+
+
+def _has_path(checks: Sequence[Check]) -> bool:
+    return any(check.path is not None or _has_path(check.asserts or ()) for check in checks)
+
+
+def problems_of_inputs(
+    path: Path, spec: Spec | None, prompt: Prompt | None, reading: Reading[Suite]
+) -> Iterator[Problem]:
+    """The cases that break an input check, or a type, a bound or a list of values of a variable."""
+    allowed = _allowed(spec, prompt)
+    for case in reading.record.cases:
+        if case.invalid is not None:
+            continue
+        try:
+            wrong = check_inputs(spec.input_checks, case.inputs) if spec is not None else []
+        except CheckError as failure:
+            yield Problem(path=str(path), message=failure.message)
+            return
+        for name, value in case.inputs.items():
+            for variable in allowed.get(name, ()):
+                wrong += [sentence for sentence in _outside(name, value, variable) if sentence not in wrong]
+        for sentence in wrong:
+            line, message = reading.lines.get(case.id), f"the case {case.id!r}: {sentence}"
+            yield Problem.warning(path, line, message, "change the input, or what is allowed")
+
+
+def equal_inputs(path: Path, reading: Reading[Suite]) -> Iterator[Problem]:
+    """A hint for each set of cases whose inputs are the same, at the second of them.
+
+    They look like several and are one: a model is asked once, and its answer counts for each. Cases that aim at
+    different rules are named too.
+    """
+    alike: dict[str, list[str]] = defaultdict(list)
+    for case in reading.record.cases:
+        if case.invalid is None:
+            alike[canonical(dict(case.inputs))].append(case.id)
+    for ids in alike.values():
+        if len(ids) > 1:
+            message = f"the cases {named(ids)} have the same inputs: they are asked once and count {len(ids)} times"
+            yield Problem.info(path, reading.lines.get(ids[1]), message, "change the inputs, or keep one of them")
+
+
+def _allowed(spec: Spec | None, prompt: Prompt | None) -> dict[str, list[VariableSpec]]:
+    """What spec and front matter say of each variable."""
+    allowed = {name: [variable] for name, variable in (spec.inputs.items() if spec is not None else ())}
+    if prompt is None:
+        return allowed
+    for name in prompt.variables:
+        with suppress(PromptFileError):  # said of the front matter already
+            allowed.setdefault(name, []).append(declared(prompt, name))
+    return allowed
+
+
+def _outside(name: str, value: Any, variable: VariableSpec) -> list[str]:
+    """What is wrong with a value. Text is what a variable holds of which nothing is said: any value will do for it, and
+    a number or a truth value counts as the text that it writes."""
+    if variable.type != "text" or isinstance(value, str):
+        return type_problems(name, value, variable)
+    return type_problems(name, value_text(value), variable) if isinstance(value, bool | int | float) else []

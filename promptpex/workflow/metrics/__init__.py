@@ -1,1 +1,0 @@
-"""The owner's metrics of a run's outputs: their code, their criteria, and their scores."""
