@@ -16,7 +16,7 @@ from promptpex.cases import baseline, expand, expected, new_cases_request, rate,
 from promptpex.cases.new_cases_request import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import metric_judge, modes, questions, same_as_expected
-from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
+from promptpex.specs import ask_checks, extract, groundedness, propose_rules
 from promptpex.synthesis.history import categorise
 from promptpex.synthesis.proposing import criteria, propose_candidates, suggest_criteria
 from promptpex.synthesis.proposing.replies import list_reply
@@ -32,10 +32,10 @@ WORDS = {2: "two", 4: "four", 8: "eight", 20: "twenty"}
 
 TYPES: dict[str, type[BaseModel]] = {
     "specs/intent": extract.IntentReply,
-    "specs/inputs": describe_inputs.AllInputsAndIntentReply,
+    "specs/inputs": extract.AllInputsAndIntentReply,
     "specs/rules": propose_rules.rules_reply(10, inverses=True),
     "specs/inverse": propose_rules.InverseReply,
-    "specs/checks": check_replies.checks_reply(10, conditional=True),
+    "specs/checks": ask_checks.checks_reply(10, conditional=True),
     "specs/grounded": groundedness.groundedness_reply_type(3),
     "cases/generate": new_cases_request.reply_type(("text",), 3, ("r1", "r2")),
     "cases/expand": expand.reply_type(2, ("text",)),
@@ -100,7 +100,4 @@ def test_as_many_constraints_are_asked_for_as_are_accepted(variable: str, implic
     assert "an empty list if nothing has to hold" in asked
     assert "two" not in asked.casefold()
     for count in (0, 1, 8):
-        assert (
-            len(describe_inputs.InputsReply.model_validate({"constraints": ["It is text."] * count}).constraints)
-            == count
-        )
+        assert len(extract.InputsReply.model_validate({"constraints": ["It is text."] * count}).constraints) == count

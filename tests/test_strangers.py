@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.assertions import assertion_file
-from promptpex.cases.samples import read_samples
+from promptpex.cases.samples_and_scenarios import read_samples
 from promptpex.cli.main import run_cli
 from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.files.ordinary_files import inside, opened, read_bytes

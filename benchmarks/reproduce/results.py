@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.cases.text_around_inputs import preamble
+from promptpex.cases.lint import preamble
 from promptpex.core.errors import RunError
 from promptpex.core.records import Case, Output, Problem, Rule, Status, Suite, Verdict
 from promptpex.interchange import csv_table

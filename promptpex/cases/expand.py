@@ -15,9 +15,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel
 
 from promptpex.cases.comparable_words import folded
-from promptpex.cases.excerpts_for_author import by_number
-from promptpex.cases.input_spec_in_words import input_spec_text
-from promptpex.cases.new_cases_request import inputs_type
+from promptpex.cases.input_specs import input_spec_text
+from promptpex.cases.new_cases_request import by_number, inputs_type
 from promptpex.cases.plan import VERSION
 from promptpex.codecs.text.inputs_as_text import inputs_text, named_text, value_text
 from promptpex.core.events import Listener, Notice, ignore_events

@@ -1,21 +1,243 @@
-"""Lint: what code can see to be wrong with a case, without asking a model.
+"""Lint: what code can see to be wrong with a case, without asking a model, in any language.
 
 An ``error`` makes a case unusable; a ``warning`` asks people to look. A case that is wrongly thrown away costs more
-than one that is wrongly kept, since it also costs the request that replaces it: what is not sure is a warning.
+than one that is wrongly kept, since it also costs the request that replaces it: what is not sure is a warning. What a
+rule sounds like is taken from the spec: its words, and the subject that most rules begin with ("The output").
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
-from promptpex.cases import degenerate_text, leakage, text_around_inputs
-from promptpex.cases.comparable_words import folded
-from promptpex.cases.input_type_problems import type_problems
-from promptpex.cases.writing_systems import of_language, scripts_of, share_in, speaks_of_languages, wants_marks
+from promptpex.cases import degenerate_text
+from promptpex.cases.comparable_words import folded, sentences, words
+from promptpex.cases.degenerate_text import of_language, scripts_of, share_in, speaks_of_languages, wants_marks
+from promptpex.cases.input_specs import type_problems
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
+
+_OPENERS = (
+    "here are", "here is", "here's", "here re", "below are", "below is", "these are", "the following", "sure",
+    "certainly", "of course", "hier sind", "hier ist", "voici", "aquí están", "aquí tienes", "a continuación",
+    "aqui estão", "ecco", "hier zijn", "dưới đây là", "sau đây là", "вот", "ниже", "以下是", "以下は", "다음은",
+    "فيما يلي", "यहाँ", "oto", "zde", "işte", "berikut",
+)  # fmt: skip
+_THINGS = (
+    r"test[\s_-]*(?:cases?|inputs?|data|eingaben?|fälle|fall|gevallen)|sample inputs?|example inputs?|inputs? that|"
+    r"valid inputs?|casos? de (?:prueba|teste)|cas de test|entrées de test|casi di test|trường hợp kiểm thử|"
+    r"đầu vào kiểm thử|тестов\w+ (?:пример|вход|случа)\w*|测试(?:用例|输入)|測試|テスト(?:ケース|入力)|테스트"
+)
+_PREAMBLE = re.compile(rf"^\W*(?:please\s+provide|(?:{'|'.join(map(re.escape, _OPENERS))}))\b.*?(?:{_THINGS})", re.I)
+_LABEL = re.compile(r"^\W*test[\s_-]*(?:case|input)s?\s*(?:no\.?|nr\.?|number|#)?\s*\d*\s*[:.)\-–]\s*\S", re.I)
+_COLUMNS = frozenset(
+    ("ruleid", "rule id", "testid", "test id", "testinput", "test input", "expectedoutput", "expected output",
+     "reasoning", "scenario", "input", "inputs", "rule", "id", "expected", "output")
+)  # fmt: skip
+
+
+def preamble(text: str) -> str | None:
+    """The line in which the author introduces tests instead of giving one, or None."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return None
+    if _PREAMBLE.match(lines[0]) or _LABEL.match(lines[0]):
+        return lines[0][:80]
+    last = lines[-1]
+    alone = len(lines) == 1 and _PREAMBLE.search(_last_sentence(last)) is not None
+    return last[:80] if alone and last.endswith((":", "：")) else None
+
+
+def _last_sentence(line: str) -> str:
+    return re.split(r"(?<=[.!?。])\s*", line.rstrip(":： "))[-1]
+
+
+def csv_artifact(text: str, variables: Sequence[str]) -> str | None:
+    """What of a CSV file sticks to the text, or None: a header row, a numbered row, or the quotes of a cell."""
+    plain = text.strip()
+    cells = [folded(cell.strip(' "')) for cell in plain.split(",")]
+    column_names = _COLUMNS | {folded(name) for name in variables}
+    if len(cells) >= 3 and "\n" not in plain and all(cell in column_names for cell in cells):
+        return "it is a header row"
+    if re.match(r'^\d+\s*,\s*\d+\s*,\s*"', plain):
+        return "it begins like a row of a CSV file"
+    if plain.endswith(('",', '";')) and plain.count('"') % 2 == 1:
+        return "it ends with the quote and separator of a cell"
+    if re.match(r'^",\s*"', plain) or (re.match(r'^"""[^"]', plain) and plain.endswith('"""')):
+        return "it begins with the quotes of a cell"
+    return None
+
+
+def json_artifact(text: str, variables: Sequence[str]) -> str | None:
+    """The names of the variables that the text wraps itself in as JSON, or None."""
+    plain = text.strip()
+    if not plain.startswith(("{", "[")):
+        return None
+    try:
+        value = json.loads(plain)
+    except (ValueError, RecursionError):
+        return None
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    keys = set(value) if isinstance(value, dict) else set()
+    shell = keys & ({"inputs", "cases", "reasoning"} | (set(variables) - {"input"}))
+    whole = keys == set(variables) or {"inputs", "reasoning"} <= keys or keys == {"cases"}
+    return ", ".join(sorted(shell or keys)) if whole else None
+
+
+def fenced(text: str) -> bool:
+    """Whether the whole text is one code fence."""
+    lines = text.strip().splitlines()
+    marks = [number for number, line in enumerate(lines) if line.strip().startswith(("```", "~~~"))]
+    return len(lines) > 1 and marks == [0, len(lines) - 1] and lines[-1].strip() in ("```", "~~~")
+
+
+def is_placeholder(text: str, variables: Sequence[str]) -> bool:
+    """Whether the text is nothing but a placeholder, such as ``{{sentence}}`` or ``[your text here]``."""
+    plain = text.strip()
+    inner = re.fullmatch(r"\{\{\s*(\w+)\s*\}\}|<\s*(\w+)\s*>|\[([^\[\]]{1,60})\]|\{(\w+)\}", plain)
+    if inner is None:
+        return False
+    name = next(part for part in inner.groups() if part is not None)
+    parts = words(name)
+    return name in variables or (bool(parts) and parts[0] in ("your", "insert") and len(parts) > 1)
+
+
+ECHO = 88
+"""Similarity (0..100, indel distance over both lengths) from which a sentence counts as the rule's own: a rule
+with a word or two changed. No case of the benchmarks and no published test of PromptPex reaches it (tests/cases)."""
+
+SHORTEST = 12
+"""Characters, after folding, below which a text is too short to be recognisable as a quotation."""
+
+_ANSWER = (
+    "answer", "expected answer", "expected output", "correct answer", "expected", "solution", "correct label",
+    "antwort", "erwartete ausgabe", "lösung", "réponse", "réponse attendue", "sortie attendue", "respuesta",
+    "respuesta correcta", "salida esperada", "resposta", "saída esperada", "risposta", "output atteso", "antwoord",
+    "svar", "vastaus", "odpowiedź", "odpověď", "cevap", "jawaban", "đáp án", "câu trả lời", "kết quả mong đợi",
+    "ответ", "правильный ответ", "відповідь", "απάντηση", "答案", "正确答案", "答え", "解答", "正解", "정답", "답",
+    "الجواب", "الإجابة", "תשובה", "उत्तर", "คำตอบ",
+)  # fmt: skip
+_MARK = re.compile(r"^\W*(?P<label>[^\n:：=]{1,30}?)\s*(?:[:：=]|->|=>|→)\s*(?P<rest>.+)$")
+
+
+def echoes_rule(text: str, rules: Sequence[Rule]) -> str | None:
+    """The id of the rule or inverse that the text, as a whole, merely repeats."""
+    from rapidfuzz import fuzz
+
+    plain = folded(text)
+    for name, rule_text in _texts(rules):
+        if min(len(plain), len(rule_text)) >= SHORTEST and fuzz.ratio(plain, rule_text) >= ECHO:
+            return name
+    return None
+
+
+def states_rule(text: str, rules: Sequence[Rule]) -> str | None:
+    """The id of the rule or inverse that a sentence of the text quotes, or speaks of in the rules' own manner."""
+    from rapidfuzz import fuzz
+
+    subject = common_subject(rules)
+    texts = _texts(rules)
+    for sentence in sentences(text):
+        plain = folded(sentence)
+        for name, rule_text in texts:
+            if min(len(plain), len(rule_text)) < SHORTEST:
+                continue
+            if fuzz.ratio(plain, rule_text) >= ECHO or (len(rule_text) >= 30 and rule_text in plain):
+                return name
+            if subject and _has(plain, subject) and _overlap(rule_text, plain, subject) >= 0.5:
+                return name
+    return None
+
+
+def hints_at_rule(text: str, aimed_at: str, rules: Sequence[Rule]) -> bool:
+    """Whether a sentence of the text seems to speak of outputs in the words of the rule or inverse ``aimed_at``.
+
+    It has half of its longer words, compared by their beginnings; or a quarter of them, together with a word for the
+    output that rules begin with. Less than certain: people do write about what a rule is about.
+    """
+    begun = Counter(word for _, rule_text in _texts(rules) for word in set(rule_text.split()[:2]) if len(word) > 3)
+    heads = {word for word, count in begun.items() if count >= 2}
+    own = _stems(_folded_once(aimed_at)) - _stems(" ".join(heads))
+    if len(own) < 4:
+        return False
+    for sentence in sentences(text):
+        plain = folded(sentence)
+        shared = len(own & _stems(plain))
+        if shared >= 3 and shared * 2 >= len(own):
+            return True
+        if heads & set(plain.split()) and shared >= 2 and shared * 4 >= len(own):
+            return True
+    return False
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:5] for word in text.split() if len(word) > 3}
+
+
+def common_subject(rules: Sequence[Rule]) -> str:
+    """The words, two at most, that more than half of the rules begin with; empty if there are none.
+
+    Rules that need the input do not count: they begin with a condition, which inputs do speak of.
+    """
+    begun = [_folded_once(rule.rule).split()[:2] for rule in rules if rule.rule and rule.needs == "output"]
+    if len(begun) < 3:
+        return ""
+    first, count = Counter(" ".join(beginning) for beginning in begun).most_common(1)[0]
+    return first if count * 2 > len(begun) and len(first) >= 4 else ""
+
+
+def leaks_answer(text: str, expected: str, prompt_text: str) -> str | None:
+    """How the text gives ``expected`` away, or None.
+
+    That the expected output occurs proves nothing: it does so in every task of extraction or copying. It has to be
+    announced: behind a word for "answer" at the end of a line, or, where it is a label that the prompt lists, as the
+    only thing behind a mark in the last line of a longer text.
+    """
+    expected_words = folded(expected)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not expected_words or not lines:
+        return None
+    for line in lines:
+        match = _MARK.match(line.strip())
+        if match and folded(match["label"]) in _ANSWER and folded(match["rest"]) == expected_words:
+            return "it names the expected output as the answer"
+    if len(expected_words) <= 40 and len(lines) > 1 and _listed(expected, prompt_text):
+        match = re.match(r"^\W*(?:->|=>|→)\s*(.+)$", lines[-1].strip())
+        if match and folded(match[1]) == expected_words:
+            return "its last line is the expected output behind an arrow"
+    return None
+
+
+def _listed(label: str, prompt_text: str) -> bool:
+    return f" {folded(label)} " in f" {_folded_once(prompt_text)} "
+
+
+def _texts(rules: Sequence[Rule]) -> list[tuple[str, str]]:
+    texts = [(rule.id, _folded_once(rule.rule)) for rule in rules]
+    return texts + [(rule.inverse_id, _folded_once(rule.inverse)) for rule in rules if rule.inverse]
+
+
+@lru_cache(maxsize=2048)
+def _folded_once(text: str) -> str:
+    """As ``folded``, for what all cases of a suite are held against: rules, inverses and the prompt."""
+    return folded(text)
+
+
+def _has(text: str, part: str) -> bool:
+    return f" {part} " in f" {text} "
+
+
+def _overlap(rule_text: str, sentence: str, subject: str) -> float:
+    """The share of the rule's own longer words, its subject aside, that the sentence has; 0 if it has under four."""
+    own = {word for word in rule_text.split() if len(word) > 3} - set(subject.split())
+    return len(own & set(sentence.split())) / len(own) if len(own) >= 4 else 0.0
+
 
 Code = Literal[
     "empty", "missing-variable", "unknown-variable", "echoes-rule", "states-rule", "leaks-answer", "preamble",
@@ -109,28 +331,28 @@ def _is_free_text(name: str, value: Any, spec: Spec) -> bool:
 
 def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Prompt) -> Iterator[LintFinding]:
     variables = prompt.variables
-    echoed, stated = leakage.echoes_rule(text, rules), leakage.states_rule(text, rules)
+    echoed, stated = echoes_rule(text, rules), states_rule(text, rules)
     if echoed:
         yield LintFinding("echoes-rule", f"{name} repeats {echoed} instead of being input for it")
     elif stated:
         yield LintFinding("states-rule", f"{name} has a sentence of {stated}, which tells the model what is tested")
-    elif _aimed_at(case, rules) and leakage.hints_at_rule(text, _aimed_at(case, rules), rules):
+    elif _aimed_at(case, rules) and hints_at_rule(text, _aimed_at(case, rules), rules):
         yield LintFinding("states-rule", f"{name} seems to describe the output in the words of its target", "warning")
-    leak = leakage.leaks_answer(text, case.expected, prompt.text()) if case.expected else None
+    leak = leaks_answer(text, case.expected, prompt.text()) if case.expected else None
     if leak:
         yield LintFinding("leaks-answer", f"{name} gives the answer away: {leak}")
-    line = text_around_inputs.preamble(text)
+    line = preamble(text)
     if line:
         yield LintFinding("preamble", f"{name} has a line of the author's own: {line!r}")
-    cell = text_around_inputs.csv_artifact(text, variables)
+    cell = csv_artifact(text, variables)
     if cell:
         yield LintFinding("csv-artifact", f"{name} is not clean: {cell}")
-    shell = text_around_inputs.json_artifact(text, variables)
+    shell = json_artifact(text, variables)
     if shell:
         yield LintFinding("json-artifact", f"{name} is wrapped in JSON with {shell}")
-    if text_around_inputs.fenced(text):
+    if fenced(text):
         yield LintFinding("code-fence", f"{name} is in a code fence", "warning")
-    if text_around_inputs.is_placeholder(text, variables):
+    if is_placeholder(text, variables):
         yield LintFinding("placeholder", f"{name} is a placeholder, not filled in")
     degenerate = degenerate_text.is_degenerate(text)
     if degenerate:

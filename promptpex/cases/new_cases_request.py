@@ -1,31 +1,227 @@
-"""What an author is asked for new cases, and the shape of its reply.
+"""What an author is asked for new cases: which aims go into one request, its text, and the shape of the reply.
 
 What is the same in all requests for a suite stands first, so that providers which keep the beginning of a prompt read
-it once: the prompt, its input spec, real inputs, what makes a good case. The aims come last.
+it once. Rules stand together with their inverses, so that one author gives them different situations. Cases that exist
+are shown on a line each, cut around what sets them apart.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from promptpex.cases.batches import Batch, Portion
-from promptpex.cases.excerpts_for_author import CaseExcerpts
-from promptpex.cases.input_spec_in_words import input_spec_text
-from promptpex.cases.plan import TEMPLATE, Generation, Scenario
-from promptpex.cases.retrieval_context import context_variable
+from promptpex.cases.input_specs import input_spec_text
+from promptpex.cases.plan import TEMPLATE, Generation, Scenario, Target, balance_answerable, context_variable
 from promptpex.codecs.json_text import refuse_constant
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.shared_passages import without_passages
 from promptpex.codecs.text.wording import cut, plural
 from promptpex.core.records import Case, Prompt, Spec, VariableSpec
+from promptpex.core.sentences import on_one_line
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.schemas import REASON, list_up_to, one_of, readable, reply_model, shortened
+
+LEAST_SHARE = 20
+"""Characters that a value is shown of at least; a common beginning has to be as long to be left out."""
+DEEPEST = 3
+"""Levels of a JSON object that are looked into."""
+
+
+class CaseExcerpts:
+    """What sets each of some cases apart from the others."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        members = Counter(member for case in cases for member in _members(case.inputs))
+        self._usual = {member for member, count in members.items() if count > len(cases) / 2 and count > 1}
+        names = dict.fromkeys(name for case in cases for name in case.inputs)
+        self._beginnings = {name: _common_beginning([case.inputs.get(name, "") for case in cases]) for name in names}
+
+    def of(self, case: Case, room: int) -> str:
+        """The values of a case in about ``room`` characters, those of several variables behind each other."""
+        texts = [self._shown(name, value) for name, value in case.inputs.items()]
+        shares = _shares([len(text) for text in texts], room)
+        return " | ".join(cut(text, share) for text, share in zip(texts, shares, strict=True))
+
+    def _shown(self, name: str, value: Any) -> str:
+        record = _record(value)
+        if record is None:
+            text = _on_one_line(value)
+            beginning = self._beginnings[name]
+            return f"…{text[len(beginning) :]}" if beginning else text
+        unusual = [(path, text) for path, text in _leaves(record) if (name, path, text) not in self._usual]
+        return ", ".join(f"{path}: {text}" for path, text in unusual) or "{…}"
+
+
+def _members(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The variable, path and text of each member of the JSON objects among the inputs."""
+    for name, value in inputs.items():
+        for path, text in _leaves(_record(value) or {}):
+            yield name, path, text
+
+
+def _record(value: Any) -> dict[str, Any] | None:
+    """A value that is a JSON object, as it is or as its text; None for all others."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) and value else None
+
+
+def _leaves(record: Mapping[str, Any], path: str = "", level: int = 1) -> Iterator[tuple[str, str]]:
+    for name, value in record.items():
+        if isinstance(value, dict) and value and level < DEEPEST:
+            yield from _leaves(value, f"{path}{name}.", level + 1)
+        else:
+            yield f"{path}{name}", _on_one_line(value)
+
+
+def _common_beginning(values: Sequence[Any]) -> str:
+    """The words with which all values begin, where there are several and they are texts that have many in common."""
+    if len(values) < 2 or not all(isinstance(value, str) and _record(value) is None for value in values):
+        return ""
+    texts = [_on_one_line(value) for value in values]
+    first, last = min(texts), max(texts)
+    alike = next((at for at, (one, two) in enumerate(zip(first, last, strict=False)) if one != two), len(first))
+    beginning = first[: first.rfind(" ", 0, alike) + 1]
+    return beginning if len(beginning) >= LEAST_SHARE else ""
+
+
+def _shares(lengths: Sequence[int], room: int) -> list[int]:
+    """How many characters each of several texts gets: short ones what they need, the others equal parts of the rest."""
+    shares = [0] * len(lengths)
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+    for settled, index in enumerate(by_length):
+        shares[index] = max(LEAST_SHARE, min(lengths[index], room // (len(lengths) - settled)))
+        room = max(0, room - shares[index])
+    return shares
+
+
+def _on_one_line(value: Any) -> str:
+    return on_one_line(value_text(value))
+
+
+def by_number(cases: Sequence[Case]) -> dict[str, Case]:
+    """The cases by the names that a request gives them, ``i1``, ``i2``: an id may say what the case is for."""
+    return {f"i{number}": case for number, case in enumerate(cases, 1)}
+
+
+MOST_CASES = 20
+"""Cases that one request asks for; long generations derail at their end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What one request asks for one target.
+
+    Attributes:
+        target: the rule or inverse, in its scenario.
+        count: cases that are wanted.
+        answerable: how many of them, the first ones, have the answer in their context; None: there is no context.
+    """
+
+    target: Target
+    count: int
+    answerable: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One request: its parts are of one scenario.
+
+    Attributes:
+        parts: at least one; no two of the same rule and side.
+        number: tells requests apart that ask for the same.
+    """
+
+    parts: tuple[Portion, ...]
+    number: int = 0
+
+    @property
+    def count(self) -> int:
+        """Cases that are wanted in all."""
+        return sum(part.count for part in self.parts)
+
+    @property
+    def scenario(self) -> Scenario | None:
+        """The scenario of its parts."""
+        return self.parts[0].target.scenario
+
+    def alone(self) -> list[Batch]:
+        """A request for each of its parts."""
+        return [replace(self, parts=(part,)) for part in self.parts]
+
+
+def batches(make: Iterable[tuple[Target, int]], rules_per_request: int) -> list[Batch]:
+    """The requests for what is missing of each target.
+
+    Args:
+        make: targets with the number of missing cases.
+        rules_per_request: rules, each with its inverse, that one request may cover. Fewer where they want more than
+            ``MOST_CASES`` cases together; a target that wants more alone is asked for several times.
+    """
+    by_scenario: dict[tuple[str | None, bool], dict[str, list[Portion]]] = {}
+    for target, missing in make:
+        key = (target.scenario.name if target.scenario else None, target.extra)
+        by_scenario.setdefault(key, {}).setdefault(target.rule.id, []).append(Portion(target, missing))
+    return [batch for rules in by_scenario.values() for batch in _split(list(rules.values()), rules_per_request)]
+
+
+def with_contexts(requests: Sequence[Batch], prompt: Prompt, spec: Spec, kept: Sequence[Case]) -> list[Batch]:
+    """The requests with the share of their cases whose context holds the answer, where the author writes contexts.
+
+    Args:
+        kept: the cases that are there.
+    """
+    context = context_variable(prompt, spec)
+
+    def writing(batch: Batch) -> bool:
+        return context is not None and not (batch.scenario and context in batch.scenario.fixed)
+
+    parts = [part for batch in requests if writing(batch) for part in batch.parts]
+    shares = iter(balance_answerable(kept, [(part.target.stem, part.count) for part in parts]))
+    return [
+        replace(batch, parts=tuple(replace(part, answerable=next(shares)) for part in batch.parts))
+        if writing(batch)
+        else batch
+        for batch in requests
+    ]
+
+
+def _split(rules: list[list[Portion]], rules_per_request: int) -> Iterator[Batch]:
+    """Rules in groups of about the same size, each at most as large as allowed."""
+    size = ceil(len(rules) / ceil(len(rules) / rules_per_request))
+    group: list[list[Portion]] = []
+    for parts in rules:
+        if group and (len(group) == size or _cases([*group, parts]) > MOST_CASES):
+            yield from _requests(group)
+            group = []
+        group.append(parts)
+    yield from _requests(group)
+
+
+def _cases(rules: Iterable[Iterable[Portion]]) -> int:
+    return sum(part.count for parts in rules for part in parts)
+
+
+def _requests(group: list[list[Portion]]) -> Iterator[Batch]:
+    parts = [part for parts in group for part in parts]
+    if _cases(group) <= MOST_CASES:
+        yield Batch(tuple(parts))
+        return
+    for part in parts:
+        for number, start in enumerate(range(0, part.count, MOST_CASES)):
+            yield Batch((replace(part, count=min(MOST_CASES, part.count - start)),), number)
+
 
 LONGEST_VALUE = 6000
 """Characters that a model is asked to keep one value to, unless another limit is given."""

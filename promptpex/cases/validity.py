@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel
 
-from promptpex.cases.excerpts_for_author import by_number
-from promptpex.cases.input_type_problems import type_problems
+from promptpex.cases.input_specs import type_problems
 from promptpex.cases.lint import errors, lint
+from promptpex.cases.new_cases_request import by_number
 from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import ALSO_VALID, INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec

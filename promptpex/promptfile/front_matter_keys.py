@@ -1,7 +1,7 @@
 """The keys of front matter, declared: what each means, an example, and its shape as JSON schema (draft-07).
 
-The readers of the values are where they are used: ``specs.input_declarations``, ``cases.read_scenarios``,
-``cases.samples``, ``workflow.instructions``.
+The readers of the values are where they are used: ``specs.extract``, ``cases.samples_and_scenarios``,
+``cases.samples_and_scenarios``, ``workflow.instructions``.
 """
 
 from __future__ import annotations

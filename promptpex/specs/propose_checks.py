@@ -2,12 +2,15 @@
 
 Checks must compile, pass every output that they were given as keeping the rule, fail those given as breaking it, refuse
 nothing that is right (``check_trials``), and not contradict what was judged of the rule so far. What is refused is
-asked for once more, with the reason and the output that it refused, and is then dropped.
+asked for once more, with the reason and the output that it refused, and is then dropped. Right are, besides examples,
+outputs that the prompt prescribes for special cases (``If no tag fits, return Unknown.``), and texts that it sets apart
+and that somebody has shown to be whole answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from promptpex.assertions import compile_checks, named_variables
@@ -16,11 +19,12 @@ from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
-from promptpex.core.records import Check, InputCheck, Prompt, Rule, Spec
+from promptpex.core.normal_forms import normal_form
+from promptpex.core.records import NOT_CONCERNED, Check, InputCheck, Output, Prompt, Rule, Spec, Verdict
+from promptpex.core.sentences import sentences
 from promptpex.judging.rule_features import has_condition
 from promptpex.llm.model_in_role import RoleModel
-from promptpex.specs.ask_checks import CheckRequests
-from promptpex.specs.check_replies import ConditionalChecks, ProposedChecks, read_check, read_condition
+from promptpex.specs.ask_checks import CheckRequests, ConditionalChecks, ProposedChecks, read_check, read_condition
 from promptpex.specs.check_trials import (
     Evidence,
     Examples,
@@ -32,8 +36,102 @@ from promptpex.specs.check_trials import (
     own_problem,
     right_outputs,
 )
-from promptpex.specs.prescribed_outputs import prescribed_outputs
-from promptpex.specs.quoted_literals import demanded_texts, judged_texts, quoted_texts, shown_to_be_right
+
+MAX_VALUES = 10
+"""Outputs that are looked at."""
+_CONDITION = re.compile(
+    r"\b(?:if|when|whenever|where|unless|otherwise|else|in case|for (?:any|all)|cannot|can't|unable)\b", re.I
+)
+_ORDER = r"\b(?:return|respond|reply|answer|output|print|give|write|say|response)s?\b"
+_FILLERS = (
+    r"(?:\s+(?:with|back|only|just|exactly|the|a|an|is|should|must|be|empty|single|"
+    r"word|words|text|string|value|literal|sentence|array|list))*"
+)
+_QUOTED = (('"', '"'), ("“", "”"), ("‘", "’"), ("'", "'"), ("`", "`"), ("«", "»"))
+_TEXT = "|".join(
+    rf"{re.escape(left)}(?P<q{n}>[^{left}{right}\n]{{1,200}}){right}" for n, (left, right) in enumerate(_QUOTED)
+)
+_END = r"(?=\s*(?:instead|only|alone|exactly|and nothing else)?\s*(?:[.,;:!)]|\n|$))"
+_PRESCRIBED = re.compile(
+    rf"(?i:{_ORDER}{_FILLERS})\s*:?\s+(?:{_TEXT}|(?P<json>\[[^\[\]\n]{{0,200}}\])|(?P<word>[A-Z][A-Za-z0-9_]*)){_END}"
+)
+
+
+def prescribed_outputs(prompt: str) -> tuple[str, ...]:
+    """The outputs that the text of a prompt prescribes, in order, each once; at most ``MAX_VALUES``."""
+    values: list[str] = []
+    for sentence in sentences(prompt.replace('\\"', '"')):
+        if _CONDITION.search(sentence):
+            values += [_value(match) for match in _PRESCRIBED.finditer(sentence)]
+    return tuple(dict.fromkeys(values))[:MAX_VALUES]
+
+
+def _value(match: re.Match[str]) -> str:
+    return next(text for text in match.groups() if text is not None)
+
+
+MOST_TEXTS = 200
+"""Texts that are looked at."""
+LONGEST = 200
+"""Characters of a text that may be a whole answer; a block of code has ten times as many."""
+
+_PAIRS = ("“”", "„“", "„”", "‚‘", "‘’", "«»", "»«", "‹›", "「」", "『』", "﹁﹂", "〝〞", "《》")
+_BETWEEN = re.compile("|".join(rf"{pair[0]}(?=([^{pair}\n]{{1,{LONGEST}}}){pair[1]})" for pair in _PAIRS))
+_SAME_MARK = ('"', "'", "＂", "`", "**", "__")
+_BLOCK = re.compile(r"^ {0,3}(```|~~~)[^\n]*\n(.{1,2000}?)\n {0,3}\1", re.MULTILINE | re.DOTALL)
+
+
+def quoted_texts(prompt: str) -> tuple[str, ...]:
+    """The texts that a prompt sets apart, as they stand between their marks, each once; at most ``MOST_TEXTS``."""
+    texts = dict.fromkeys(text for text in map(str.strip, _set_apart(prompt.replace('\\"', '"'))) if text)
+    return tuple(texts)[:MOST_TEXTS]
+
+
+def _set_apart(prompt: str) -> Iterator[str]:
+    for match in _BETWEEN.finditer(prompt):
+        yield next(text for text in match.groups() if text is not None)
+    for mark in _SAME_MARK:
+        for line in prompt.splitlines():
+            # Which marks open and which close is not told, and a text that nobody shows to be right is left out.
+            yield from (part for part in line.split(mark)[1:-1] if len(part) <= LONGEST)
+    yield from (match[2] for match in _BLOCK.finditer(prompt))
+
+
+def shown_to_be_right(quoted: Sequence[str], right: Iterable[str], broken: Iterable[str]) -> list[str]:
+    """The quoted texts that are a whole right answer: somebody has shown them as one, and nobody as a broken one.
+
+    Args:
+        right: whole outputs that are right in every respect, as somebody says.
+        broken: outputs that break a rule, as somebody says.
+    """
+    right_texts, unwanted = ({normal_form("NFC", text.strip()) for text in texts} for texts in (right, broken))
+    only_right = right_texts - unwanted
+    return [text for text in quoted if normal_form("NFC", text) in only_right]
+
+
+def demanded_texts(rules: Iterable[Rule]) -> tuple[str, ...]:
+    """The texts that a check of a rule demands as the whole output."""
+    checks = [check for rule in rules if not rule.stale for check in rule.checks]
+    whole = (check.value for check in checks if check.kind == "equals" and not check.path and not check.transform)
+    return tuple(value for value in whole if isinstance(value, str) and "{{" not in value)
+
+
+def judged_texts(
+    quoted: Collection[str], outputs: Iterable[Output], verdicts: Iterable[Verdict]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The quoted texts that are outputs of a run: those that broke no rule, as a judge and every other verdict that
+    counts say, and those that broke one."""
+    quoted_set = set(quoted)
+    keys = {output.key: text for output in outputs if (text := (output.text or "").strip()) in quoted_set}
+    statuses: dict[tuple[str, str, int], set[str]] = {}
+    judged: set[tuple[str, str, int]] = set()
+    for verdict in verdicts:
+        if verdict.key in keys and verdict.counts:
+            statuses.setdefault(verdict.key, set()).add(verdict.status)
+            if not verdict.source.startswith("check:"):
+                judged.add(verdict.key)
+    texts_kept = (keys[key] for key in judged if statuses[key] <= {"pass", NOT_CONCERNED})
+    return frozenset(texts_kept), frozenset(keys[key] for key, of_output in statuses.items() if "fail" in of_output)
 
 
 async def propose_checks(

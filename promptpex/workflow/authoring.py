@@ -14,9 +14,9 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Case, Prompt, Run, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.report import runs
+from promptpex.specs.extract import unread_declarations
 from promptpex.specs.file import write_spec
 from promptpex.specs.groundedness import Groundedness
-from promptpex.specs.input_declarations import unread_declarations
 from promptpex.specs.source_quotes import uncovered
 from promptpex.tables import untriggered, verdicts
 from promptpex.workflow import generating, specifying

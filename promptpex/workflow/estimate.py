@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from promptpex.assertions import questions_of
-from promptpex.cases.batches import MOST_CASES, batches
+from promptpex.cases.new_cases_request import MOST_CASES, batches
 from promptpex.cases.plan import Generation, Plan
 from promptpex.core.records import Message, Prompt, Spec, Suite
 from promptpex.core.translation import tr, tr_n

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpex.cases.samples import read_samples
+from promptpex.cases.samples_and_scenarios import read_samples
 from promptpex.codecs.text.wording import did_you_mean, quoted_json
 from promptpex.config import Resolved, Settings
 from promptpex.core.errors import ConfigError

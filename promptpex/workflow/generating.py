@@ -12,13 +12,11 @@ from promptpex.cases.duplicates import duplicates, independent
 from promptpex.cases.expand import Expanding, expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
-from promptpex.cases.generate import keep_unreplaced
+from promptpex.cases.generate import keep_unreplaced, mark_invalid, replace_invalid, within_tries
 from promptpex.cases.lint import LintFinding, lint_all
 from promptpex.cases.plan import RULES_PER_REQUEST, Generation, Plan, plan, with_more
-from promptpex.cases.prioritize import Kept, keep_most_valuable, own_cases
-from promptpex.cases.rate import rate
-from promptpex.cases.read_scenarios import read_scenarios
-from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
+from promptpex.cases.rate import Kept, keep_most_valuable, own_cases, rate
+from promptpex.cases.samples_and_scenarios import read_scenarios
 from promptpex.cases.validity import ValidityCheck
 from promptpex.codecs.text.wording import named
 from promptpex.config import Settings

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex.cases.file import read_suite, usable_cases
-from promptpex.cases.input_type_problems import unusable_schemas
+from promptpex.cases.input_specs import unusable_schemas
 from promptpex.core.errors import SuiteError
 from promptpex.core.events import Notice
 from promptpex.core.records import Manifest, Metric, ModelName, PartOfSuite, Prompt, Run, Spec, Suite

@@ -19,7 +19,7 @@ from promptpex.llm.pacing.server_queue import beyond_tpm, tokens_expected
 from promptpex.llm.stack import rates_for
 from promptpex.promptfile import sibling
 from promptpex.report.ranked_metric import require_metric
-from promptpex.specs.drift import changed, notices, orphans, uncited, ungrounded
+from promptpex.specs.source_quotes import changed, notices, orphans, uncited, ungrounded
 from promptpex.workflow.estimate import EstimateLine, total_in_words
 from promptpex.workflow.execution.expected_scores import unusable_expected
 from promptpex.workflow.project_files import Files

@@ -9,8 +9,8 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Case, Prompt, Rule, Run, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.specs.check_trials import Evidence, Proposal
-from promptpex.specs.describe_inputs import input_specs
 from promptpex.specs.extract import extract as extract_spec
+from promptpex.specs.extract import input_specs
 from promptpex.specs.groundedness import Groundedness, grounded
 from promptpex.specs.propose_checks import propose_checks, with_checks
 from promptpex.specs.propose_rules import Extraction, add_inverses, propose_rules, same_rule

@@ -37,8 +37,7 @@ from promptpex.assertions.kinds.json_schema import compiled
 from promptpex.assertions.model import Unscorable
 from promptpex.cases.file import examine as examine_suite
 from promptpex.cases.file import read_suite, write_suite
-from promptpex.cases.read_scenarios import read_scenarios
-from promptpex.cases.samples import read_samples
+from promptpex.cases.samples_and_scenarios import read_samples, read_scenarios
 from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.config.env_file import read_env_file

@@ -34,7 +34,7 @@ from promptpex.assertions.time_limits import (
     in_time,
     time_of,
 )
-from promptpex.cases.input_type_problems import type_problems
+from promptpex.cases.input_specs import type_problems
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck, Output, Rule, VariableSpec
 from promptpex.core.time_allowance import Allowance

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.cases.comparable_words import folded, sentences, slug
-from promptpex.cases.writing_systems import of_language, scripts_of, share_in
+from promptpex.cases.degenerate_text import of_language, scripts_of, share_in
 from promptpex.codecs.text.inputs_as_text import inputs_text
 
 

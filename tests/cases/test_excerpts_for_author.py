@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from promptpex.cases.excerpts_for_author import LEAST_SHARE, CaseExcerpts
+from promptpex.cases.new_cases_request import LEAST_SHARE, CaseExcerpts
 from promptpex.core.records import Case
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.cases.generate import generate, keep_unreplaced
-from promptpex.cases.input_spec_in_words import input_spec_text
+from promptpex.cases.input_specs import input_spec_text
 from promptpex.cases.new_cases_request import read_value
 from promptpex.cases.plan import Generation, Plan, Scenario, plan, with_more
 from promptpex.cases.validity import code_problems

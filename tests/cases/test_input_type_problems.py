@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.cases.input_type_problems import type_problems, unusable_schemas
+from promptpex.cases.input_specs import type_problems, unusable_schemas
 from promptpex.core.records import VariableSpec
 
 SCHEMA = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from promptpex.cases.duplicates import first_alike, situation_of
 from promptpex.cases.file import read_suite
-from promptpex.cases.near_duplicates import first_alike, situation_of
 from promptpex.core.records import Case
 from tests.e2e.command import ROOT
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.cases.prioritize import keep_most_valuable
+from promptpex.cases.rate import keep_most_valuable
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Case, Rating, Rule, Spec, Suite
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.cases.plan import Scenario
-from promptpex.cases.read_scenarios import read_scenarios
+from promptpex.cases.samples_and_scenarios import read_scenarios
 from promptpex.config import ScenarioSetting
 from promptpex.core.errors import ConfigError
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from promptpex.cases.generate import generate
+from promptpex.cases.generate import generate, mark_invalid, replace_invalid, with_invalid, within_tries
 from promptpex.cases.plan import Generation, plan
-from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, with_invalid, within_tries
 from promptpex.cases.validity import ValidityCheck
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Request, Suite

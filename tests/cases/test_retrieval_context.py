@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.generate import generate
-from promptpex.cases.plan import Generation, Scenario, plan, targets_of
-from promptpex.cases.retrieval_context import balance_answerable, context_variable
+from promptpex.cases.plan import Generation, Scenario, balance_answerable, context_variable, plan, targets_of
 from promptpex.core.records import Case, Prompt, Request, Suite, VariableSpec
 from tests.samples import asked, prompt, role_model, spec, wanted_cases, written_cases
 

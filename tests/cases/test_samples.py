@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.cases.samples import read_samples
+from promptpex.cases.samples_and_scenarios import read_samples
 from promptpex.core.errors import ConfigError
 
 ONE = ("text",)

@@ -15,9 +15,8 @@ from promptpex.judging.modes.rules import RuleVerdict
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.schemas import reply_schema
 from promptpex.llm.structured import Structured
-from promptpex.specs.check_replies import checks_reply
-from promptpex.specs.describe_inputs import InputsReply
-from promptpex.specs.extract import IntentReply
+from promptpex.specs.ask_checks import checks_reply
+from promptpex.specs.extract import InputsReply, IntentReply
 from promptpex.specs.groundedness import groundedness_reply_type
 from promptpex.specs.propose_rules import rules_reply
 

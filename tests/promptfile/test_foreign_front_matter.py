@@ -88,7 +88,7 @@ def test_samples_join_those_that_are_there() -> None:
 
 
 def test_samples_of_another_shape_are_refused_by_their_reader() -> None:
-    from promptpex.cases.samples import read_samples
+    from promptpex.cases.samples_and_scenarios import read_samples
 
     prompt = parse("---\nsamples: 3\ntestSamples: [{joke: b}]\n---\n{{joke}}\n")
     with pytest.raises(ConfigError, match="'samples' must be a list"):

@@ -14,7 +14,7 @@ from promptpex import promptfile
 from promptpex.assertions import check
 from promptpex.cases.file import read_suite
 from promptpex.core.records import Check, Rule
-from promptpex.specs.check_replies import CheckReply, read_check
+from promptpex.specs.ask_checks import CheckReply, read_check
 from promptpex.specs.check_trials import Evidence, Proposal
 from promptpex.specs.file import read_spec
 from promptpex.specs.propose_checks import propose_checks, with_checks

@@ -11,7 +11,7 @@ from promptpex.assertions import KIND_NAMES, check
 from promptpex.assertions.authored_checks import KINDS, without_needless_escapes
 from promptpex.core import stage_templates
 from promptpex.core.records import Check
-from promptpex.specs.check_replies import CheckReply, read_check
+from promptpex.specs.ask_checks import CheckReply, read_check
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptpex.promptfile import parse
-from promptpex.specs.input_declarations import declared, unread_declarations
+from promptpex.specs.extract import declared, unread_declarations
 
 
 @pytest.mark.parametrize(

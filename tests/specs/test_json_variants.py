@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from promptpex.specs.json_variants import DEEPEST, LONGEST, json_value, renderings
+from promptpex.specs.check_trials import DEEPEST, LONGEST, json_value, renderings
 
 VALUE = '{"total": 19.90, "at": "a/b <é> 😀\\n", "items": [{"sku": "x", "n": 1e2}, [], {}, null, true]}'
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.specs.prescribed_outputs import MAX_VALUES, prescribed_outputs
+from promptpex.specs.propose_checks import MAX_VALUES, prescribed_outputs
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "published" / "prompts"
 

@@ -8,7 +8,7 @@ import pytest
 
 from promptpex.core.records import Check, Output, Rule, Status, Verdict
 from promptpex.specs.check_trials import Evidence, Proposal
-from promptpex.specs.quoted_literals import MOST_TEXTS, judged_texts, quoted_texts, shown_to_be_right
+from promptpex.specs.propose_checks import MOST_TEXTS, judged_texts, quoted_texts, shown_to_be_right
 from tests.samples import prompt
 from tests.specs.scripted_checks import NO_EVIDENCE, OTHER, RULE, Author, nothing, outcome, proposed, reply
 

@@ -11,8 +11,8 @@ from promptpex.cli.progress import json_log, notices
 from promptpex.core.events import Event, Notice
 from promptpex.core.translation import from_data, reading_in, tr, tr_n
 from promptpex.judging.model_families import self_preference_warnings
-from promptpex.specs.drift import notices as drift_notices
-from promptpex.specs.drift import ungrounded
+from promptpex.specs.source_quotes import notices as drift_notices
+from promptpex.specs.source_quotes import ungrounded
 from promptpex.workflow.roles import warn_about_small_model
 from tests.samples import prompt, spec
 

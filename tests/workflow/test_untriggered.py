@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.cases.prioritize import keep_most_valuable
+from promptpex.cases.rate import keep_most_valuable
 from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.records import Request, Status, Verdict

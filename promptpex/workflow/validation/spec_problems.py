@@ -13,7 +13,7 @@ from typing import Any
 from promptpex.assertions import check_inputs, named_variables, unmet_conditions
 from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.assertions.phrase_list_detection import guessed_phrases, is_exclusion
-from promptpex.cases.input_type_problems import type_problems
+from promptpex.cases.input_specs import type_problems
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import named, plural, quoted
 from promptpex.core.errors import CheckError, PromptFileError
@@ -21,8 +21,8 @@ from promptpex.core.ids import canonical
 from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite, VariableSpec
 from promptpex.documents.editable_file import Reading
 from promptpex.judging.rule_features import has_condition
+from promptpex.specs.extract import declared
 from promptpex.specs.file import examine
-from promptpex.specs.input_declarations import declared
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from pathlib import Path
 from promptpex import promptfile
 from promptpex.assertions import check_time
 from promptpex.cases import file as case_file
-from promptpex.cases.input_type_problems import unusable_schemas
-from promptpex.cases.read_scenarios import read_scenarios
-from promptpex.cases.samples import read_samples
+from promptpex.cases.input_specs import unusable_schemas
+from promptpex.cases.samples_and_scenarios import read_samples, read_scenarios
 from promptpex.codecs.files.ordinary_files import is_inside
 from promptpex.codecs.text.wording import did_you_mean, quoted, with_hint
 from promptpex.config import checked_effort, find_file, load
@@ -25,7 +24,7 @@ from promptpex.documents.editable_file import Reading
 from promptpex.documents.record_problems import as_problem
 from promptpex.promptfile.metric_files import is_metric
 from promptpex.specs import file as spec_file
-from promptpex.specs.input_declarations import declared, unread_declarations
+from promptpex.specs.extract import declared, unread_declarations
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 from promptpex.workflow.execution.expected_scores import unusable_expected
 from promptpex.workflow.front_matter import checked_instructions, checked_language, front_matter_params, plain_names

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.cases.samples import read_samples
+from promptpex.cases.samples_and_scenarios import read_samples
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
 from tests.interchange.foreign.imported import Made, imported, left_out, read, reads_as, written

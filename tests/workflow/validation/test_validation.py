@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cases.input_type_problems import type_problems
+from promptpex.cases.input_specs import type_problems
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Grade, VariableSpec
 from promptpex.documents.human_grades import append_grades
