@@ -17,7 +17,7 @@ from file_schemas.key_tables import TOML, YAML, Keys, key_table, machine_table
 from promptpex.cli.commands import init as starter_files
 from promptpex.cli.help import GROUPS, GroupedOption
 from promptpex.cli.main import COMMANDS, cli
-from promptpex.promptfile.front_matter_keys import INPUT, KEPT, SCENARIO, USED
+from promptpex.promptfile.front_matter import INPUT, KEPT, SCENARIO, USED
 
 TEXT = Path(__file__).with_name("files_page.md")
 PLACE = re.compile(r"<!-- (\w+) ?([^>]*) -->")

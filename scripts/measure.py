@@ -43,9 +43,6 @@ FIELDS_FOR_OTHERS = {
 """Fields of dataclasses that the package itself does not read, with who does."""
 
 SMALL_FILES = {
-    "promptpex/codecs/text/comparable_texts.py": "when two texts are the same: checks by code and by judges share it",
-    "promptpex/codecs/text/inputs_as_text.py": "inputs as a model is shown them: author, judge and report share it",
-    "promptpex/codecs/text/template_marks.py": "what begins a template: checks, imports and exports share it",
     "promptpex/core/ids.py": "how everything is hashed",
     "promptpex/core/normal_forms.py": "the one place that takes Unicode's normal forms; four packages share it",
     "promptpex/core/temporary_environment.py": "worker processes and litellm are started with it",

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.inputs_as_text import has_template
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check
 

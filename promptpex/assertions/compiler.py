@@ -10,7 +10,7 @@ from promptpex.assertions import parse, registry, time_limits
 from promptpex.assertions.javascript import v8, value_templates
 from promptpex.assertions.kinds import json_path
 from promptpex.assertions.model import Assertion, Unscorable
-from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.inputs_as_text import has_template
 from promptpex.core.errors import CheckError
 from promptpex.core.time_allowance import Allowance
 

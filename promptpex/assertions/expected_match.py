@@ -11,7 +11,7 @@ from typing import Any
 
 from promptpex.assertions.model import ExpectedOutput, Unscorable
 from promptpex.codecs.model_json import ReplyError, read_json_reply
-from promptpex.codecs.text.comparable_texts import normalised
+from promptpex.codecs.text.comparing import normalised
 from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.match_kinds import ASKED, match_name
 from promptpex.core.translation import stored

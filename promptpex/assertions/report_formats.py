@@ -16,7 +16,7 @@ from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import digits, from_data, tr
 
 if TYPE_CHECKING:
-    from promptpex.codecs.junit import JUnitCase, Outcome
+    from promptpex.codecs.ci_reports import JUnitCase, Outcome
 
 Reports = Iterable[RowReport]
 Writer = Callable[[Reports], Iterator[str]]
@@ -97,13 +97,13 @@ def _number(value: float | None) -> str:
 
 def junit(reports: Reports) -> Iterator[str]:
     """JUnit XML: a case a row; failures fail, unscored rows are errors."""
-    from promptpex.codecs.junit import document
+    from promptpex.codecs.ci_reports import junit_document
 
-    yield from document([("promptpex check", (_junit_case(row_id, report) for row_id, report in reports))])
+    yield from junit_document([("promptpex check", (_junit_case(row_id, report) for row_id, report in reports))])
 
 
 def _junit_case(row_id: object, report: CheckReport) -> JUnitCase:
-    from promptpex.codecs.junit import JUnitCase
+    from promptpex.codecs.ci_reports import JUnitCase
 
     reasons = (f"{place} {result.kind}: {result.status}: {result.reason}" for place, result in _flat(report.results))
     return JUnitCase(

@@ -15,8 +15,8 @@ from typing import Any
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
 from promptpex.codecs import jsonl, parquet, safe_csv
-from promptpex.codecs.files.gzipped import plain_name
 from promptpex.codecs.files.ordinary_files import read_bytes
+from promptpex.codecs.files.packed import plain_name
 from promptpex.core.errors import CheckError
 from promptpex.core.judge_questions import Answers
 from promptpex.core.match_kinds import DEFAULT_MATCH, match_name

@@ -12,13 +12,12 @@ from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.safe_csv import MAX_BYTES
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Case, Problem, Prompt, Severity, Spec, Suite
-from promptpex.documents.editable_file import Reading, read, update
-from promptpex.documents.kinds import CASES
+from promptpex.documents.editable_file import CASES, Reading, read, update
 from promptpex.documents.ownership import merged
 from promptpex.documents.record_problems import as_problem
 from promptpex.interchange import suite_files
 from promptpex.promptfile import required
-from promptpex.promptfile.sibling_files import of_prompt_beside
+from promptpex.promptfile.find_prompts import of_prompt_beside
 
 _YAML = (".yaml", ".yml", ".json")
 _LINES = (suite_files.jsonl_text, suite_files.parse_jsonl)

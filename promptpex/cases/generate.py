@@ -27,7 +27,7 @@ from promptpex.cases.new_cases_request import (
 )
 from promptpex.cases.plan import Generation, Plan, Target, plan
 from promptpex.cases.validity import Validity, ValidityCheck, validity
-from promptpex.codecs.streaming_json import whole_objects
+from promptpex.codecs.model_json import whole_objects
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.records import Case, Prompt, Spec, Suite

@@ -21,8 +21,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from promptpex.cases.input_specs import input_spec_text
 from promptpex.cases.plan import TEMPLATE, Generation, Scenario, Target, balance_answerable, context_variable
 from promptpex.codecs.json_text import refuse_constant
+from promptpex.codecs.text.comparing import without_passages
 from promptpex.codecs.text.inputs_as_text import value_text
-from promptpex.codecs.text.shared_passages import without_passages
 from promptpex.codecs.text.wording import cut, plural
 from promptpex.core.records import Case, Prompt, Spec, VariableSpec
 from promptpex.core.sentences import on_one_line

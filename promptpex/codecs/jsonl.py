@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from promptpex.codecs.files.gzipped import unpacked
 from promptpex.codecs.files.ordinary_files import created, opened
+from promptpex.codecs.files.packed import unpacked
 from promptpex.codecs.json_text import loads, why_not_json
 from promptpex.codecs.text.control_characters import escaped
 from promptpex.core.errors import InputError

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from promptpex.codecs.files.gzipped import unpacked
 from promptpex.codecs.files.ordinary_files import opened
+from promptpex.codecs.files.packed import unpacked
 from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError
 

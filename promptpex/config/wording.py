@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from promptpex.codecs.text.validation_messages import MAPPING, SHAPES, wanted
+from promptpex.codecs.text.wording import MAPPING, SHAPES, wanted
 from promptpex.core.surrogates import has_surrogate
 from promptpex.llm.resolve_model import MAX_PRICE
 

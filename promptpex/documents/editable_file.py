@@ -1,7 +1,4 @@
-"""The two ways to a file that people edit: ``read`` it, and ``update`` it in place.
-
-What such a file holds is declared by a ``DocumentKind``; ``documents.kinds`` has those that there are.
-"""
+"""The YAML files that people edit, what each of them holds, and the ways to one: ``read``, and ``update`` in place."""
 
 from __future__ import annotations
 
@@ -13,15 +10,27 @@ from typing import Any, Generic, TypeVar
 
 from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.text.wording import MOST_HINTS
-from promptpex.core.errors import InputError
-from promptpex.core.records import Problem, Record
+from promptpex.core.errors import InputError, SpecError, SuiteError, SynthesisError
+from promptpex.core.records import (
+    Candidate,
+    Case,
+    Criterion,
+    Implication,
+    InputCheck,
+    Problem,
+    Record,
+    Rule,
+    Spec,
+    Suite,
+    Synthesis,
+    VariableSpec,
+)
 from promptpex.documents import yaml_reader, yaml_writer
-from promptpex.documents.field_types import Checker, Items, Part, Text
-from promptpex.documents.findings import Findings, take
-from promptpex.documents.record_problems import as_problem, raise_first, unknown_key
+from promptpex.documents.field_types import Checker, Items, Named, Pairs, Part, Records, Text
+from promptpex.documents.record_problems import Findings, as_problem, raise_first, take, unknown_key
 from promptpex.documents.schema_ref import keep_schema, schema_place
-from promptpex.documents.yaml_patch import Edits
 from promptpex.documents.yaml_reader import YamlDoc
+from promptpex.documents.yaml_writer import Edits
 
 D = TypeVar("D", bound=Record)
 
@@ -212,3 +221,91 @@ def _by_id(kind: DocumentKind[D], record: D) -> tuple[Any, ...]:
     lists = {part.name: getattr(record, part.name) for part in kind.items}
     by_id = [({item.id: item for item in items}, len(items)) for items in lists.values()]
     return record.replace(**dict.fromkeys(lists, ())), by_id
+
+
+SPEC = DocumentKind(
+    what="spec file",
+    schema="spec",
+    error=SpecError,
+    empty=Spec(),
+    parts=(
+        Text("prompt", placed=True),
+        Text("prompt_fingerprint"),
+        Text("intent"),
+        Named("inputs", VariableSpec, short="constraints", wanted="name the variables, each with its constraints"),
+        Records("input_checks", InputCheck, texts=("variable",)),
+        Items(
+            "rules",
+            Rule,
+            noun="rule",
+            texts=("id", "rule", "inverse", "source", "after", "content"),
+            always=("id", "rule", "origin"),
+            named_by="rule",
+        ),
+    ),
+)
+
+CASES = DocumentKind(
+    what="case file",
+    schema="cases",
+    error=SuiteError,
+    empty=Suite(),
+    parts=(
+        Text("prompt", placed=True),
+        Text("match", stays=True),
+        Items(
+            "cases",
+            Case,
+            noun="case",
+            texts=(
+                "id",
+                "rule",
+                "reasoning",
+                "expected",
+                "scenario",
+                "inputs_fingerprint",
+                "expanded_from",
+                "expected_from",
+                "invalid",
+                "aside",
+                "content",
+            ),
+            always=("id", "rule", "inverse", "inputs", "origin"),
+            named_by="inputs",
+            keeps_repeated_ids=True,
+        ),
+    ),
+)
+
+CANDIDATES = DocumentKind(
+    what="file of candidates",
+    schema="candidates",
+    error=SynthesisError,
+    empty=Synthesis(prompt=""),
+    parts=(
+        Text("prompt"),
+        Items(
+            "criteria",
+            Criterion,
+            noun="criterion",
+            texts=("id", "text", "source", "version", "rule", "content"),
+            always=("id", "text", "category", "origin"),
+        ),
+        Items(
+            "candidates",
+            Candidate,
+            noun="candidate",
+            texts=("id", "description", "content"),
+            always=("id", "criteria", "check", "origin"),
+        ),
+        Pairs(
+            "implications",
+            Implication,
+            noun="implication",
+            texts=("stronger", "weaker"),
+            always=("stronger", "weaker", "evidence"),
+        ),
+    ),
+)
+
+KINDS = (SPEC, CASES, CANDIDATES)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from promptpex.core.records import Record
-from promptpex.documents.derived_ids import called, derived_id
-from promptpex.documents.findings import Findings, take
-from promptpex.documents.ownership import claimed, merged
-from promptpex.documents.yaml_patch import Edits
+from promptpex.documents.ownership import called, claimed, derived_id, merged
+from promptpex.documents.record_problems import Findings, take
 from promptpex.documents.yaml_reader import Keys, YamlDoc
+from promptpex.documents.yaml_writer import Edits
 
 
 class Part(Protocol):
@@ -172,7 +171,7 @@ class Items:
         noun: what one is called in messages.
         texts: fields that may stand as a number or a bare word.
         always: keys that stand in the file even where they have their default.
-        named_by: the field that an item's id is made of where it says none (``documents.derived_ids``); None: it has to
+        named_by: the field that an item's id is made of where it says none (``documents.ownership``); None: it has to
             say one.
         keeps_repeated_ids: whether an item whose id another one has is read all the same, under a name that says its
             line, so that what else is wrong with it is found, too; the file cannot be used either way.

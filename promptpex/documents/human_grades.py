@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from promptpex.codecs import json_text, jsonl
-from promptpex.codecs.files.append_whole import append_whole
+from promptpex.codecs.files.file_lock import append_whole
 from promptpex.core.errors import GradeError
 from promptpex.core.records import Grade, Problem, Severity, superseded
 from promptpex.documents.record_problems import raise_first, record_problems

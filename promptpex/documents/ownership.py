@@ -1,14 +1,68 @@
-"""Whose an item of a file is: a person's, or the machine's, which alone may change or remove it.
+"""Whose an item of a file is, a person's or the machine's, and the id of one that says none.
 
 One that says ``extracted`` or ``generated`` and whose ``content`` hash still fits is the machine's. One that says
 ``edited`` or ``added``, says nothing, or no longer fits its hash is a person's. ``synthesized`` rules are a choice that
 a person has asked for: authors leave them alone, and only another choice (``by_hand``) replaces them.
+
+A derived id has the first words of the text that it is made of, and eight digits of the hash of the whole:
+``where-is-my-parcel-5c1f09ab``. Other code points that look the same (NFC and NFD) make another id: a model is sent
+other bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+from promptpex.core.ids import digest, text_digest
+from promptpex.core.normal_forms import normal_form
+
+_WORDS_LENGTH = 20
+_DIGITS = 8
+_LETTERS = str.maketrans({"đ": "d", "Đ": "D", "ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "æ": "ae", "œ": "oe"})
+"""Latin letters that no decomposition takes apart."""
+
+
+def derived_id(value: Any, noun: str) -> str:
+    """The id that an item gets from this value: a text, or values by name.
+
+    Args:
+        noun: what the id begins with where the value has no Latin word.
+    """
+    return f"{'-'.join(_first_words(value)) or noun}-{_hash(value)}"
+
+
+def called(noun: str, name: str) -> str:
+    """What is said of an item that has such an id."""
+    return f"the {noun} has no id of its own; it is called {name}"
+
+
+def _hash(value: Any) -> str:
+    try:
+        return digest(value, _DIGITS)
+    except (TypeError, ValueError):
+        return text_digest(repr(value), _DIGITS)
+
+
+def _name(pair: tuple[Any, Any]) -> str:
+    return str(pair[0])
+
+
+def _first_words(value: Any) -> Iterable[str]:
+    """Words of its first text in the order of names, as many as are short together."""
+    values = [item for _, item in sorted(value.items(), key=_name)] if isinstance(value, Mapping) else [value]
+    text = next((item for item in values if isinstance(item, str) and item.strip()), "")[:200]
+    plain = normal_form("NFKD", text.translate(_LETTERS)).lower()
+    words = re.findall(r"[a-z0-9]+", "".join(letter for letter in plain if not unicodedata.combining(letter)))
+    length = 0
+    for word in words:
+        length += len(word) + 1
+        if length > _WORDS_LENGTH + 1:
+            return
+        yield word
+
 
 MACHINE = ("extracted", "generated")
 HASHED = (*MACHINE, "synthesized")

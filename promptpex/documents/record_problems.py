@@ -1,19 +1,30 @@
-"""What is wrong with a record in a file, in words that need no Python: of pydantic's errors."""
+"""What is wrong with the records in a file, in words that need no Python, with the lines where they stand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from promptpex.codecs.text.validation_messages import LIST, MAPPING, NUMBER, SHAPES, TEXT, WHOLE, wanted
-from promptpex.codecs.text.wording import MOST_HINTS, cut, did_you_mean
+from promptpex.codecs.text.wording import (
+    LIST,
+    MAPPING,
+    MOST_HINTS,
+    NUMBER,
+    SHAPES,
+    TEXT,
+    WHOLE,
+    cut,
+    did_you_mean,
+    wanted,
+)
 from promptpex.core.errors import InputError
-from promptpex.core.records import Check, InputCheck, Problem
+from promptpex.core.records import Check, InputCheck, Problem, Record, Severity
 from promptpex.documents import yaml_writer
+from promptpex.documents.yaml_reader import Keys, YamlDoc
 
 _EXAMPLES = {LIST: "[a, b]", MAPPING: "{name: value}", WHOLE: "3", NUMBER: "0.5"}
 _LONGEST_EXAMPLE = 80
@@ -128,3 +139,48 @@ def raise_first(problems: Iterable[Problem], error: type[InputError], path: Path
     if errors:
         first = min(errors, key=lambda problem: problem.line or 0)
         raise error(first.sentence(), path=path, line=first.line)
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass
+class Findings:
+    """The problems of one document, gathered.
+
+    Attributes:
+        doc: the document.
+        problems: in the order in which they were found.
+        places: the keys of each record of a list, by the list's name and the record's id, or its position in what was
+            read.
+    """
+
+    doc: YamlDoc
+    problems: list[Problem] = field(default_factory=list)
+    places: dict[tuple[str, str | int], Keys] = field(default_factory=dict)
+
+    def add(self, message: str, *keys: str | int, suggestion: str = "", severity: Severity = "error") -> None:
+        """Adds a problem at the line of these keys."""
+        line, path = self.doc.line(*keys), str(self.doc.path)
+        self.problems.append(Problem(path=path, line=line, message=message, suggestion=suggestion, severity=severity))
+
+
+def take(kind: type[R], data: Any, keys: Keys, findings: Findings, *, texts: Iterable[str] = ()) -> R | None:
+    """The record that this data says, or None with its problems in ``findings``.
+
+    Args:
+        texts: fields that may stand as a number or a bare word in the file: what the file shows is taken as text.
+    """
+    if not isinstance(data, dict):
+        findings.add(f"there should be a mapping here, not {in_words(data)}", *keys)
+        return None
+    fields = {name: value for name, value in data.items() if value is not None}
+    for name in texts:
+        if isinstance(fields.get(name), bool | int | float):
+            fields[name] = findings.doc.source(*keys, name)
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as failure:
+        for problem in record_problems(failure, kind):
+            findings.add(problem.message, *keys, *problem.place, suggestion=problem.suggestion)
+        return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.files.file_state import FileState, state_of
+from promptpex.codecs.files.ordinary_files import FileState, state_of
 from promptpex.core.records import Grade
 from promptpex.documents.human_grades import append_grades, read_grades
 from promptpex.grading.book import GradeBook

@@ -26,8 +26,8 @@ from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.records import Suite
 from promptpex.core.translation import stored
-from promptpex.documents.derived_ids import derived_id
-from promptpex.documents.kinds import CASES
+from promptpex.documents.editable_file import CASES
+from promptpex.documents.ownership import derived_id
 from promptpex.interchange import suite_files
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, begins, columns
 from promptpex.interchange.notes import Log, Note

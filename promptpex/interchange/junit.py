@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from promptpex.codecs.junit import JUnitCase, document
-from promptpex.codecs.junit import Outcome as JUnitOutcome
+from promptpex.codecs.ci_reports import JUnitCase, junit_document
+from promptpex.codecs.ci_reports import Outcome as JUnitOutcome
 from promptpex.core.outcomes import OutputStatus, outcome_of
 from promptpex.core.records import Output, Run, Verdict
 from promptpex.interchange.format import Exported, Format, Mapped, Source
@@ -25,7 +25,7 @@ def text(run: Run) -> str:
     for verdict in run.verdicts:
         verdicts.setdefault(verdict.key, []).append(verdict)
     suites = ((model, _cases(run, model, verdicts)) for model in run.manifest.models)
-    return "".join(document(suites, name=run.prompt.name))
+    return "".join(junit_document(suites, name=run.prompt.name))
 
 
 def _cases(run: Run, model: str, verdicts: dict[tuple[str, str, int], list[Verdict]]) -> Iterator[JUnitCase]:

@@ -19,10 +19,8 @@ from promptpex.codecs import jsonl, safe_csv
 from promptpex.core.errors import SuiteError
 from promptpex.core.match_kinds import DEFAULT_MATCH, match_name
 from promptpex.core.records import Case, Problem, Suite
-from promptpex.documents.derived_ids import called, derived_id
-from promptpex.documents.editable_file import Reading
-from promptpex.documents.kinds import CASES
-from promptpex.documents.ownership import claimed
+from promptpex.documents.editable_file import CASES, Reading
+from promptpex.documents.ownership import called, claimed, derived_id
 from promptpex.documents.record_problems import record_problems, unknown_key
 
 PREFIX = "inputs."

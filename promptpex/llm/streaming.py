@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from promptpex.codecs.streaming_json import GrowingList
+from promptpex.codecs.model_json import GrowingList
 from promptpex.core.errors import BadRequest, GarbledReply, ModelError
 from promptpex.llm.redaction import without_own_keys_in
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from promptpex.promptfile.find_prompts import common_folder, find_prompts
+from promptpex.promptfile.find_prompts import (
+    common_folder,
+    find_prompts,
+    has_own_files,
+    is_pattern,
+    is_prompt,
+    prompt_beside,
+    sibling,
+)
 from promptpex.promptfile.formats import stem
-from promptpex.promptfile.is_prompt_file import has_own_files, is_prompt
-from promptpex.promptfile.path_patterns import is_pattern
-from promptpex.promptfile.read import examine, parse, read, read_with_warnings
+from promptpex.promptfile.read import examine, file_of, parse, read, read_with_warnings
 from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, renderer, required, sent_text
-from promptpex.promptfile.sibling_files import prompt_beside, sibling
-from promptpex.promptfile.write import file_of
 
 __all__ = [
     "common_folder",

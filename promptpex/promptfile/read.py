@@ -1,11 +1,13 @@
-"""Reading a prompt file into a ``Prompt``, with the warnings that people should see."""
+"""Prompt files read into a ``Prompt``, with the warnings that people should see, and prompts as the text of a file."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from jinja2 import TemplateSyntaxError
 
@@ -13,11 +15,11 @@ from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.text.wording import MOST_HINTS, did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest
-from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
-from promptpex.promptfile.foreign_front_matter import declaration, in_our_words
+from promptpex.core.records import INPUT_VARIABLE, Message, Problem, Prompt
+from promptpex.documents import yaml_writer
+from promptpex.promptfile.find_prompts import NAME
 from promptpex.promptfile.formats import WHAT, ParsedPrompt, parse_text, stem
-from promptpex.promptfile.front_matter_keys import KNOWN
-from promptpex.promptfile.is_prompt_file import NAME
+from promptpex.promptfile.front_matter import KNOWN, declaration, in_our_words
 from promptpex.promptfile.render import named_variables
 
 
@@ -179,3 +181,31 @@ def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, keys: Coll
         if declared and name not in declared and not prompt.implicit_input:
             warn(f"the variable {name!r} is used but not declared among the inputs", "inputs", "declare it")
     return warnings
+
+
+def file_of(
+    name: str, messages: Sequence[Message], front: Mapping[str, Any] | None = None, *, stem: str = "prompt"
+) -> tuple[str, str]:
+    """A file name and a text that read back as these messages: Markdown, or JSON where that would not do.
+
+    Args:
+        front: further front matter. stem: what the file is called, without its ending.
+
+    Raises:
+        PromptFileError: a message's template is broken.
+    """
+    front = front or {}
+    turns = "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)
+    rest = yaml_writer.document(front) if front else ""
+    text = f"---\nname: {json.dumps(name)}\n{rest}---\n{turns}\n"
+    if _reads_back(text, messages):
+        return f"{stem}.md", text
+    data = {"name": name, **front, "messages": [message.to_dict() for message in messages]}
+    return f"{stem}.json", json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def _reads_back(text: str, messages: Sequence[Message]) -> bool:
+    try:
+        return parse(text, "prompt.md").messages == tuple(messages)
+    except PromptFileError:
+        return False

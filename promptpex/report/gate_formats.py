@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from promptpex.codecs.github import code, plain_line, workflow_command
-from promptpex.codecs.junit import JUnitCase, document
-from promptpex.codecs.junit import Outcome as JUnitOutcome
+from promptpex.codecs.ci_reports import JUnitCase, code, junit_document, plain_line, workflow_command
+from promptpex.codecs.ci_reports import Outcome as JUnitOutcome
 from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.gate_result import BrokenRule, GateResult, Outcome, gravest
@@ -111,7 +110,7 @@ def junit(results: Sequence[GateResult], problems: Mapping[str, str]) -> str:
     name = results[0].prompt if len(results) == 1 and not problems else "promptpex gate"
     suites = [(f"{result.prompt} gate", _junit_cases(result)) for result in results]
     suites += [(f"{prompt} gate", [_junit_problem(prompt, problem)]) for prompt, problem in problems.items()]
-    return "".join(document(suites, name=name))
+    return "".join(junit_document(suites, name=name))
 
 
 def _junit_problem(prompt: str, problem: str) -> JUnitCase:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from promptpex.codecs.files.ordinary_files import read_bytes
-from promptpex.codecs.text.quote_match import LONGEST_SEARCHED, line_of
+from promptpex.codecs.text.comparing import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
 from promptpex.core.translation import from_data, tr

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, cast
 from pydantic import BaseModel, Field, create_model
 
 from promptpex.assertions.authored_checks import check_from_text
-from promptpex.codecs.text.shared_passages import without_passages
+from promptpex.codecs.text.comparing import without_passages
 from promptpex.core.errors import CheckError, ModelError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Check, InputCheck, Prompt, Rule, Spec

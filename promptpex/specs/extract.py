@@ -24,7 +24,7 @@ from promptpex.documents.record_problems import plain_message
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import first, if_given, readable, shortened
-from promptpex.promptfile.front_matter_keys import TYPES
+from promptpex.promptfile.front_matter import TYPES
 from promptpex.specs.propose_rules import DEFAULTS, Extraction, add_inverses, propose_rules, same_rule
 
 FIELDS = {

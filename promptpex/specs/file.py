@@ -10,12 +10,11 @@ from typing import Any
 from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, Problem, Rule, Spec
-from promptpex.documents.editable_file import Reading, read, update
-from promptpex.documents.findings import Findings
-from promptpex.documents.kinds import SPEC
+from promptpex.documents.editable_file import SPEC, Reading, read, update
+from promptpex.documents.record_problems import Findings
 from promptpex.documents.yaml_reader import Keys
 from promptpex.judging.modes import own_rules
-from promptpex.promptfile.sibling_files import of_prompt_beside
+from promptpex.promptfile.find_prompts import of_prompt_beside
 
 
 def read_spec(path: Path | str) -> Spec:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, create_model
 
-from promptpex.codecs.text import quote_match
+from promptpex.codecs.text import comparing
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
@@ -28,7 +28,7 @@ STAGE = "groundedness"
 SHORTEST = 12
 """Characters without blanks that a quotation must have to settle anything; a script without letter case needs half."""
 
-HOW: dict[quote_match.How, str] = {"exact": "quote", "near": "near-quote"}
+HOW: dict[comparing.How, str] = {"exact": "quote", "near": "near-quote"}
 UNREAD = stored("its answer could not be read")
 
 
@@ -129,10 +129,10 @@ def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:
 
     A quotation may leave words out ("...") and may have a letter wrong; each part of it has to be in the prompt.
     """
-    parts = quote_match.fragments(rule.source or "")
+    parts = comparing.fragments(rule.source or "")
     if _weight("".join(parts)) < SHORTEST:
         return None
-    how = quote_match.match_fragments(parts, quote_match.normalize(prompt_text))
+    how = comparing.match_fragments(parts, comparing.normalize(prompt_text))
     if how is None:
         return None
     why = stored("the words that it quotes are in the prompt")

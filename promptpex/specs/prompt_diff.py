@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from promptpex.codecs.text.quote_match import ComparisonBudget, normalize
+from promptpex.codecs.text.comparing import ComparisonBudget, normalize
 from promptpex.core.records import Prompt, Record, Rule, Spec, Suite
 from promptpex.core.sentences import folded, sentences
 from promptpex.specs.source_quotes import cited_parts, cites, prompt_text

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from promptpex.codecs.streaming_json import whole_objects
+from promptpex.codecs.model_json import whole_objects
 from promptpex.core.errors import MalformedReply, TruncatedReply
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import Prompt, Rule

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from promptpex.codecs.text import quote_match
-from promptpex.codecs.text.quote_match import ComparisonBudget
+from promptpex.codecs.text import comparing
+from promptpex.codecs.text.comparing import ComparisonBudget
 from promptpex.codecs.text.wording import quoted
 from promptpex.core.records import Case, Prompt, Record, Rule, Spec, Suite
 from promptpex.core.sentences import headings, sentences
@@ -60,7 +60,7 @@ class SourceStatus(Record):
 
 def check_sources(rules: Iterable[Rule], text: str) -> list[SourceStatus]:
     """For each rule that cites words of the prompt: whether they still stand in ``text``."""
-    normalized, parts, budget = quote_match.normalize(text), sentences(text), ComparisonBudget()
+    normalized, parts, budget = comparing.normalize(text), sentences(text), ComparisonBudget()
     return [
         _source_status(rule, rule.source, normalized, parts, budget)
         for rule in rules
@@ -80,7 +80,7 @@ def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
     cited = [part for rule in rules if rule.source for part in cited_parts(rule.source)]
     budget = ComparisonBudget()
     promises = (part for part in sentences(text) if part not in titles and not _asks_nothing(part))
-    return tuple(part for part in promises if not cites(cited, quote_match.normalize(part), budget))
+    return tuple(part for part in promises if not cites(cited, comparing.normalize(part), budget))
 
 
 def instruction_text(prompt: Prompt) -> str:
@@ -96,7 +96,7 @@ def prompt_text(prompt: Prompt) -> str:
 
 def cited_parts(source: str) -> list[str]:
     """The fragments of a quotation, normalized for ``cites``; of several, those too short to tell are left out."""
-    parts = quote_match.fragments(source)
+    parts = comparing.fragments(source)
     return [part for part in parts if len(parts) == 1 or len(part) >= SHORTEST or not part.isascii()]
 
 
@@ -133,8 +133,8 @@ def mark_stale(spec: Spec, text: str) -> Spec:
 def _source_status(
     rule: Rule, source: str, normalized: str, parts: Sequence[str], budget: ComparisonBudget
 ) -> SourceStatus:
-    fragments = quote_match.fragments(source)
-    if not fragments or quote_match.match_fragments(fragments, normalized, budget):
+    fragments = comparing.fragments(source)
+    if not fragments or comparing.match_fragments(fragments, normalized, budget):
         return SourceStatus(rule=rule.id, status="kept", source=source)
     nearest, likeness = _nearest(source, parts, budget)
     fitting = [fragment for fragment in fragments if len(fragment) <= len(normalized)]

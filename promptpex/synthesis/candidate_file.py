@@ -9,9 +9,8 @@ from typing import Any
 from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, Synthesis
-from promptpex.documents.editable_file import Reading, read, update
-from promptpex.documents.findings import Findings
-from promptpex.documents.kinds import CANDIDATES
+from promptpex.documents.editable_file import CANDIDATES, Reading, read, update
+from promptpex.documents.record_problems import Findings
 from promptpex.documents.yaml_reader import Keys
 
 _MOST_HINTS = 20

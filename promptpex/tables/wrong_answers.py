@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptpex.codecs.text.comparable_texts import normalised
+from promptpex.codecs.text.comparing import normalised
 from promptpex.codecs.text.wording import cut
 from promptpex.core.ids import text_digest
 from promptpex.tables.frames import typed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from promptpex.codecs.files.file_state import state_of
+from promptpex.codecs.files.ordinary_files import state_of
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import Run
 from promptpex.core.translation import stored

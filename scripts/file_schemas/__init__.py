@@ -13,7 +13,7 @@ from typing import Any
 from file_schemas.front_matter import front_matter
 from file_schemas.settings_file import settings_file
 from file_schemas.yaml_files import yaml_file
-from promptpex.documents.kinds import KINDS
+from promptpex.documents.editable_file import KINDS
 
 FOLDER = Path(__file__).resolve().parents[2] / "promptpex" / "documents" / "schemas"
 DIALECT = "http://json-schema.org/draft-07/schema#"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from file_schemas.draft07 import Schema
-from promptpex.promptfile.foreign_front_matter import STAGES
-from promptpex.promptfile.front_matter_keys import KEPT, USED
+from promptpex.promptfile.front_matter import KEPT, STAGES, USED
 from promptpex.workflow.stages import instructed
 
 _MESSAGES: Schema = {

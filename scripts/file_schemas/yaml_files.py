@@ -1,4 +1,4 @@
-"""The schemas of specs, cases and candidates, from their records and from what ``documents.kinds`` declares of them."""
+"""The schemas of specs, cases and candidates, from their records and what ``documents.editable_file`` declares."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from agreement.answers import AnswerServer
 from agreement.own_command import promptpex
 
 from inspect_agreement.program import Inspect
-from promptpex.codecs.files.zip_parts import opened_zip
+from promptpex.codecs.files.packed import opened_zip
 from promptpex.core.records import Run
 from promptpex.report import runs
 

@@ -14,7 +14,7 @@ import pytest
 from promptpex.assertions import rows_to_check
 from promptpex.assertions.batch import CHUNK
 from promptpex.cli.main import run_cli
-from promptpex.codecs.files import gzipped
+from promptpex.codecs.files import packed
 
 CHECKS = "- {type: contains, value: hello}\n- {type: javascript, value: 'output.length > 8'}\n"
 Printed = tuple[int, str, str]
@@ -124,7 +124,7 @@ def test_a_damaged_packed_file_is_named(
 def test_a_small_file_does_not_become_gigabytes(
     logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(gzipped, "FREE_BYTES", 1_000_000)
+    monkeypatch.setattr(packed, "FREE_BYTES", 1_000_000)
     monkeypatch.setattr(rows_to_check, "LONGEST_LINE", 100_000)
     (logs / "a.jsonl.gz").write_bytes(gzip.compress(b"\n" * 2_500_000))
     assert "unpacks to more than 250 times its length" in check(capsys, "logs/a.jsonl.gz")[2]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.cli.main import run_cli
-from promptpex.codecs.github import code, plain_line, workflow_command
-from promptpex.codecs.text.quote_match import line_of
+from promptpex.codecs.ci_reports import code, plain_line, workflow_command
+from promptpex.codecs.text.comparing import line_of
 from promptpex.core.records import Run
 from promptpex.report import runs
 from tests.tables.many import many

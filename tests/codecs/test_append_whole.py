@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.files.append_whole import append_whole
+from promptpex.codecs.files.file_lock import append_whole
 
 ROOT = Path(__file__).parents[2]
 WRITER = """
@@ -19,7 +19,7 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from promptpex.codecs.files.append_whole import append_whole
+from promptpex.codecs.files.file_lock import append_whole
 
 for number in range(60):
     append_whole(Path(sys.argv[1]), (sys.argv[2] * 9_000 + "\\n").encode() * 3, drop_cut_line=True)

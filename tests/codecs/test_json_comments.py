@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.assertions import assertion_file
-from promptpex.codecs.json_comments import without_comments
+from promptpex.codecs.json_text import without_comments
 from promptpex.core.errors import CheckError
 
 COMMENTED = """[

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs.text.quote_match import How, fragments, match_fragments, normalize
+from promptpex.codecs.text.comparing import How, fragments, match_fragments, normalize
 
 TEXT = (
     "Answer in **at most 80 words**, in “plain” English.\nNever name a competitor, and include the customer's colour."

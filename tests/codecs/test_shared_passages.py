@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs.text.shared_passages import FIRST, LAST, MARK, SHORTEST, without_passages
+from promptpex.codecs.text.comparing import FIRST_WORDS, LAST_WORDS, MARK, SHORTEST, without_passages
 
 TAGS = [f"T{number}: Tag number {number}" for number in range(12)]
 SOURCE = f"Return one tag of the list. Here it is: {', '.join(TAGS)}\n\nElse return Unknown."
@@ -45,6 +45,6 @@ def test_nothing_but_words_of_the_source_goes(mine: list[str], theirs: list[str]
     for before, after in itertools.pairwise(pieces):
         start = at + len(before.split())
         left_out = next(n for n in range(1, len(mine)) if " ".join(mine[start + n :]).startswith(after))
-        assert left_out >= SHORTEST - FIRST - LAST
+        assert left_out >= SHORTEST - FIRST_WORDS - LAST_WORDS
         at = start + left_out
     assert len(pieces) > 1 or pieces == [text]

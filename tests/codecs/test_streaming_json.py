@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs.model_json import MAX_CHARS, read_json_reply
-from promptpex.codecs.streaming_json import GrowingList, whole_objects
+from promptpex.codecs.model_json import MAX_CHARS, GrowingList, read_json_reply, whole_objects
 from tests.work import calls
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from promptpex.cases.file import examine, read_suite, write_suite
 from promptpex.core.records import Case, Rule, Spec, Suite
-from promptpex.documents.derived_ids import derived_id
+from promptpex.documents.ownership import derived_id
 from promptpex.specs.file import read_spec, write_spec
 from tests.cases.test_case_file import values
 from tests.e2e.command import in_process

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import promptpex
 from promptpex.cli.main import run_cli
-from promptpex.codecs.files.zip_parts import opened_zip
+from promptpex.codecs.files.packed import opened_zip
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, InputCheck, Message, Prompt, Rule, Spec, Suite
 from promptpex.interchange import inspect_log

@@ -13,7 +13,7 @@ from promptpex.interchange import prompty
 from promptpex.interchange.format import Imported
 from promptpex.promptfile import read as read_prompt
 from promptpex.promptfile import read_with_warnings
-from promptpex.promptfile.front_matter_keys import TYPES
+from promptpex.promptfile.front_matter import TYPES
 from promptpex.workflow.importing.write_import import write_imported
 
 OF_PROMPTPEX = """---

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import PromptFileError
 from promptpex.promptfile import find_prompts, is_prompt
-from promptpex.promptfile.path_patterns import paths_that_fit
-from promptpex.promptfile.searched_folders import MOST_FOLDERS, NOT_ENTERED
+from promptpex.promptfile.find_prompts import MOST_FOLDERS, NOT_ENTERED, paths_that_fit
 
 FOLDERS = ("a", "b.c", ".git", "node_modules", "results", "x.synthesis", "env")
 NAMES = ("prompt.md", "mail.md", "mail.spec.yaml", "mail.cases.yaml", "README.md", "tone.metric.md", ".hidden.md")

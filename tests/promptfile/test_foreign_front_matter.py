@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import ConfigError
-from promptpex.promptfile.foreign_front_matter import STAGES, in_our_words
+from promptpex.promptfile.front_matter import STAGES, in_our_words
 from promptpex.promptfile.read import examine, parse
 from promptpex.promptfile.render import required
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from promptpex.codecs.text import quote_match
-from promptpex.codecs.text.quote_match import ComparisonBudget
+from promptpex.codecs.text import comparing
+from promptpex.codecs.text.comparing import ComparisonBudget
 from promptpex.core.records import Message, Prompt, Rule, Spec
 from promptpex.core.sentences import sentences
 from promptpex.specs import prompt_diff, source_quotes
@@ -98,8 +98,8 @@ def test_prompts_of_many_sentences_are_compared_in_proportion(monkeypatch: pytes
 
 
 def test_blanks_in_a_quotation() -> None:
-    assert quote_match.split_at_gaps("a" + " " * 300_000 + "b") == ["a" + " " * 300_000 + "b"]
-    assert quote_match.split_at_gaps("one ... two [...] three … four") == ["one", "two", "three", "four"]
+    assert comparing.split_at_gaps("a" + " " * 300_000 + "b") == ["a" + " " * 300_000 + "b"]
+    assert comparing.split_at_gaps("one ... two [...] three … four") == ["one", "two", "three", "four"]
 
 
 def test_work_is_reckoned_before_it_is_done() -> None:

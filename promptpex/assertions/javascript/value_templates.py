@@ -13,7 +13,7 @@ from typing import Any
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
-from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.inputs_as_text import has_template
 from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.translation import stored
 

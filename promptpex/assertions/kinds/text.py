@@ -9,7 +9,7 @@ from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
-from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.inputs_as_text import has_template
 from promptpex.codecs.text.wording import around, beginning, quoted_json
 from promptpex.core.translation import stored
 

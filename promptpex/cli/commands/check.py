@@ -126,7 +126,7 @@ _OPEN = "needs a judge"
 def _sources(named: Iterable[Path], settings: Settings) -> list[Path]:
     """The files that are meant, each once: those of a pattern in the order of their names; or a run's folder."""
     from promptpex.core.errors import CheckError
-    from promptpex.promptfile.path_patterns import is_pattern, paths_that_fit
+    from promptpex.promptfile.find_prompts import is_pattern, paths_that_fit
 
     chosen: dict[str, Path] = {}
     for one in named:

@@ -15,7 +15,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import data, print_json, say
-from promptpex.codecs.github import plain_line
+from promptpex.codecs.ci_reports import plain_line
 from promptpex.codecs.text.wording import plural
 from promptpex.core.translation import from_data, tr
 

@@ -13,7 +13,7 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from promptpex.core.errors import InputError
 
@@ -181,3 +181,26 @@ def _why(failure: Exception) -> str:
 
 def _too_long(what: str, size: int, limit: int) -> str:
     return f"the {what} has {size / MEGABYTE:.1f} MB; the limit is {limit / MEGABYTE:g} MB"
+
+
+class FileState(NamedTuple):
+    """What changes whenever a file does.
+
+    Attributes:
+        size: in bytes.
+        time: of the last change, in nanoseconds.
+        place: on the disk; another file that takes its name has another one.
+    """
+
+    size: int
+    time: int
+    place: int
+
+
+def state_of(path: Path) -> FileState | None:
+    """The state of a file; None where there is none, or none that can be looked at."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):  # no name of a file holds a NUL
+        return None
+    return FileState(state.st_size, state.st_mtime_ns, state.st_ino)

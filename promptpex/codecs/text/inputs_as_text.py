@@ -1,4 +1,4 @@
-"""Inputs as text, as a model is shown them."""
+"""Inputs as text, as a model is shown them, and texts that begin a template of Jinja and Nunjucks."""
 
 from __future__ import annotations
 
@@ -22,3 +22,16 @@ def inputs_text(inputs: Mapping[str, Any]) -> str:
 def named_text(inputs: Mapping[str, Any]) -> str:
     """Inputs as text: a paragraph per variable under its name; empty if there are none."""
     return "\n\n".join(f"{name}:\n{value_text(value)}" for name, value in inputs.items())
+
+
+MARKS = ("{{", "{%", "{#")
+
+
+def has_template(text: str) -> bool:
+    """Whether the text holds template syntax."""
+    return any(mark in text for mark in MARKS)
+
+
+def raw(text: str) -> str:
+    """The text as a template that writes it; as it is where it holds no template syntax."""
+    return f"{{% raw %}}{text}{{% endraw %}}" if has_template(text) else text

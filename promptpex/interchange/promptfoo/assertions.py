@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.codecs.text.inputs_as_text import value_text
-from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.inputs_as_text import has_template, value_text
 from promptpex.core.translation import stored
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.scripts import ENDINGS, named_function, script_of, transform_of

@@ -6,8 +6,8 @@ rubrics are statements that a grader holds against the output.
 
 from __future__ import annotations
 
+from promptpex.codecs.text.inputs_as_text import raw
 from promptpex.codecs.text.python_scan import Given, count_asking, definitions, given_to, parameters_of
-from promptpex.codecs.text.template_marks import raw
 from promptpex.core.judge_questions import RUBRIC_NO, RUBRIC_YES
 from promptpex.core.records import Check
 

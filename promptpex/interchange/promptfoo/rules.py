@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.inputs_as_text import has_template
 from promptpex.core.records import Case, Check, InputCheck, Rule
 from promptpex.interchange.promptfoo.assertions import Promise
 from promptpex.interchange.promptfoo.rule_sentences import sentence_of

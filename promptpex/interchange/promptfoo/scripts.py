@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from promptpex.codecs.text.template_marks import has_template, raw
+from promptpex.codecs.text.inputs_as_text import has_template, raw
 from promptpex.core.translation import stored
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.reading.foreign_values import At

@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from promptpex.codecs.text.inputs_as_text import named_text, value_text
-from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.inputs_as_text import has_template, named_text, value_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
 from promptpex.core.sentences import on_one_line

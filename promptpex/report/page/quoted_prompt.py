@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from promptpex.codecs.text.quote_match import split_at_gaps
+from promptpex.codecs.text.comparing import split_at_gaps
 from promptpex.core.records import Message, Rule
 
 MOST_TEXT = 20_000

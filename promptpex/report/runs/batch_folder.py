@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from promptpex.codecs import jsonl
 from promptpex.codecs.files.atomic import write_text
-from promptpex.codecs.files.file_state import state_of
-from promptpex.codecs.files.ordinary_files import MEGABYTE, is_inside, read_bytes, refuse_led_out
+from promptpex.codecs.files.ordinary_files import MEGABYTE, is_inside, read_bytes, refuse_led_out, state_of
 from promptpex.core.errors import RunError
 from promptpex.core.ids import digest
 from promptpex.core.records import BatchManifest, BatchPart

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
-from promptpex.codecs.files.file_state import FileState, state_of
-from promptpex.codecs.files.ordinary_files import is_inside, read_bytes
+from promptpex.codecs.files.ordinary_files import FileState, is_inside, read_bytes, state_of
 from promptpex.core.errors import RunError
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Manifest

@@ -14,8 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from promptpex.codecs.files import find_settings_files
-from promptpex.codecs.files.file_state import state_of
-from promptpex.codecs.files.ordinary_files import is_inside
+from promptpex.codecs.files.ordinary_files import is_inside, state_of
 from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import RunError
 from promptpex.core.translation import stored

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from promptpex.codecs.text.quote_match import fragments, match_fragments, normalize
+from promptpex.codecs.text.comparing import fragments, match_fragments, normalize
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Change, Delta

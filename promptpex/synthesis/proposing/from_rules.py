@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from promptpex.assertions import KIND_NAMES
-from promptpex.codecs.text.template_marks import raw
+from promptpex.codecs.text.inputs_as_text import raw
 from promptpex.core.ids import digest
 from promptpex.core.records import Candidate, Category, Check, Criterion, Rule, Spec, Synthesis
 from promptpex.synthesis.candidate_names import free_ids, free_name, slug

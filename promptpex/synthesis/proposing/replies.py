@@ -8,7 +8,7 @@ from typing import Annotated, Generic, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator
 
-from promptpex.codecs.streaming_json import whole_objects
+from promptpex.codecs.model_json import whole_objects
 from promptpex.core.errors import MalformedReply, TruncatedReply
 from promptpex.core.stage_templates import Rendered
 from promptpex.llm.model_in_role import RoleModel

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from promptpex.assertions import CHECKS_VERSION, questions_of, sees_prompt
 from promptpex.codecs import jsonl
-from promptpex.codecs.files.append_whole import append_whole
+from promptpex.codecs.files.file_lock import append_whole
 from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from promptpex.codecs.files.file_state import state_of
+from promptpex.codecs.files.ordinary_files import state_of
 from promptpex.core.events import ignore_events
 from promptpex.core.records import ReportCard
 from promptpex.core.shares import share

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from pathlib import Path
 
-from promptpex.codecs.files.file_state import state_of
+from promptpex.codecs.files.ordinary_files import state_of
 from promptpex.config import Resolved
 from promptpex.core.events import Listener
 from promptpex.core.records import AnyRun

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-from promptpex.codecs.files.file_state import FileState, state_of
+from promptpex.codecs.files.ordinary_files import FileState, state_of
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Criterion, Grade, History, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, AskedCriterion

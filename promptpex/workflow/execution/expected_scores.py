@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from promptpex.assertions import ExpectedOutput, Unscorable, compare
-from promptpex.codecs.text.comparable_texts import normalised
+from promptpex.codecs.text.comparing import normalised
 from promptpex.core.events import StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.match_kinds import ASKED, DEFAULT_MATCH

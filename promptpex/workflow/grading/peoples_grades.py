@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from promptpex.codecs.files.file_state import state_of
-from promptpex.codecs.files.ordinary_files import is_inside, project_of
+from promptpex.codecs.files.ordinary_files import is_inside, project_of, state_of
 from promptpex.core.errors import InputError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import (

@@ -1,4 +1,4 @@
-"""Whether a quotation occurs in a text: the one place that decides it.
+"""Comparing texts: whether two are the same but for what seldom matters, quotations, and passages that are shown twice.
 
 A quotation may leave words out ("..."), and differ in case, width, line breaks, quotation marks and emphasis. A word
 may have one letter wrong, as happens when authors copy; another number, short word or order makes another promise.
@@ -8,11 +8,36 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal
 
 from promptpex.core.normal_forms import normal_form
 from promptpex.core.sentences import split
+
+MAX_PAIRS = 8
+"""Pairs of quotation marks around a text that are taken off at most."""
+
+_PAIRS = {
+    '"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "“": "”", "‘": "’", "«": "»", "»": "«", "„": "“", "‚": "‘",
+    "‹": "›", "「": "」", "『": "』", "〈": "〉", "《": "》",
+}  # fmt: skip
+_ENDS = ".,;:!?…。、，！？।"
+
+
+def normalised(text: str) -> str:
+    """A text without what seldom matters: case, the width of white space, quotation marks around it, punctuation that
+    ends a sentence. What would leave nothing is left as it stands."""
+    bare = " ".join(normal_form("NFC", text).split())
+    for _ in range(MAX_PAIRS):
+        stripped = bare.rstrip(_ENDS).rstrip()
+        if len(stripped) > 1 and _PAIRS.get(stripped[0]) == stripped[-1]:
+            stripped = stripped[1:-1].strip()
+        if stripped in ("", bare):
+            break
+        bare = stripped
+    return bare.casefold()
+
 
 How = Literal["exact", "near"]
 
@@ -142,3 +167,53 @@ def _same_word(first: str, second: str) -> bool:
     if min(len(first), len(second)) < 5 or not all(char.isalpha() and char.upper() != char for char in first + second):
         return False
     return Levenshtein.distance(first, second, score_cutoff=1) <= 1
+
+
+SHORTEST = 24
+"""Words in a row that are worth leaving out; a sentence seldom has more."""
+FIRST_WORDS, LAST_WORDS = 6, 3
+"""Words of a passage that stay, so that a reader knows where it begins and ends."""
+MARK = "[…]"
+"""What stands for the words that are left out."""
+_SEED = 5
+_MOST_PLACES = 50
+_WORDS = re.compile(r"[^\W_]+")
+
+
+def without_passages(text: str, source: str) -> str:
+    """The text with ``MARK`` for the middle of every passage of at least ``SHORTEST`` words that stands in ``source``,
+    whatever is between the words; in time about linear in both lengths."""
+    words = list(_WORDS.finditer(text))
+    own_words = [word.group().casefold() for word in words]
+    source_words = [word.group().casefold() for word in _WORDS.finditer(source)]
+    places = _places(source_words) if len(own_words) >= SHORTEST else {}
+    pieces, at, end = [], 0, 0
+    while at < len(own_words) and places:
+        length = _shared(own_words, at, source_words, places.get(tuple(own_words[at : at + _SEED]), ()))
+        if length >= SHORTEST:
+            pieces += [text[end : words[at + FIRST_WORDS - 1].end()], f" {MARK} "]
+            end = words[at + length - LAST_WORDS].start()
+        at += max(1, length if length >= SHORTEST else 1)
+    return "".join([*pieces, text[end:]])
+
+
+def _places(words: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
+    """Where each run of ``_SEED`` words begins."""
+    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at in range(len(words) - _SEED + 1):
+        starts = places[tuple(words[at : at + _SEED])]
+        if len(starts) < _MOST_PLACES:
+            starts.append(at)
+    return places
+
+
+def _shared(mine: Sequence[str], at: int, theirs: Sequence[str], places: Sequence[int]) -> int:
+    """How many words from ``at`` on stand in a row at one of these places, at most."""
+    return max((_run(mine, at, theirs, place) for place in places), default=0)
+
+
+def _run(mine: Sequence[str], at: int, theirs: Sequence[str], place: int) -> int:
+    length = 0
+    while at + length < len(mine) and place + length < len(theirs) and mine[at + length] == theirs[place + length]:
+        length += 1
+    return length

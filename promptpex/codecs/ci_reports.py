@@ -1,11 +1,11 @@
-"""JUnit XML, as the test reports of CI systems read it: suites of cases, each passed, failed or in error."""
+"""What CI systems read: JUnit XML, and foreign text in GitHub's Markdown and workflow commands."""
 
 from __future__ import annotations
 
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -56,7 +56,7 @@ class JUnitCase:
         return f"{start}><{self.outcome} {about}>{escape(_xml(self.details))}</{self.outcome}></testcase>\n"
 
 
-def document(suites: Iterable[tuple[str, Iterable[JUnitCase]]], name: str = "") -> Iterator[str]:
+def junit_document(suites: Iterable[tuple[str, Iterable[JUnitCase]]], name: str = "") -> Iterator[str]:
     """The document, part by part: suites of a name and cases, with their counts.
 
     The counts stand before the cases, so the cases wait, those of a long suite in a temporary file.
@@ -95,3 +95,41 @@ def _attribute(text: str) -> str:
 
 def _xml(text: str) -> str:
     return visible(_NOT_XML.sub("\ufffd", text))
+
+
+_SIGN = re.compile(r"[!-+\-./:-@\[-`{-~]")
+"""Signs of ASCII that may mean something in Markdown, in HTML or to GitHub: all but the comma."""
+
+
+def code(text: str) -> str:
+    """A text as inline code, on one line: no Markdown, HTML, link, mention or formula comes of it, and no end of a
+    table's cell.
+
+    A reference to a character stands for it as text alone (CommonMark 0.31, section 2.5), and GitHub looks for no
+    mention inside code.
+    """
+    line = " ".join(visible(text).split())
+    return f"<code>{_SIGN.sub(lambda sign: f'&#{ord(sign.group())};', line)}</code>" if line else ""
+
+
+def workflow_command(name: str, message: str, properties: Mapping[str, str | int | None]) -> str:
+    """A line such as ``::error file=prompt.md,line=3::message``; properties that are None are left out.
+
+    Escaped as GitHub's toolkit does: nothing in a message or a property ends it or begins another command.
+    """
+    present = {key: str(value) for key, value in properties.items() if value is not None}
+    properties_text = ",".join(f"{key}={_property(value)}" for key, value in present.items())
+    return f"::{name}{f' {properties_text}' if properties_text else ''}::{_data(message)}"
+
+
+def plain_line(text: str) -> str:
+    """A line for the log of a step in which the runner finds no command."""
+    return " ".join(visible(text).splitlines()).strip()
+
+
+def _data(text: str) -> str:
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

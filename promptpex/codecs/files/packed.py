@@ -1,11 +1,14 @@
-"""The parts of a ZIP archive, read one by one and bounded; nothing is written anywhere, whatever its names say.
+"""Files packed by gzip, and parts of ZIP archives, read within bounds; nothing is written, whatever names they hold.
 
-Parts that Zstandard has packed (method 93 of APPNOTE 6.3.8) take Python 3.14 or pyarrow.
+A file of a few kilobytes may unpack to gigabytes: what grows beyond what logs do is refused (RFC 1952, RFC 1951). Parts
+that Zstandard has packed (method 93 of APPNOTE 6.3.8) take Python 3.14 or pyarrow.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
 import struct
 import zipfile
 import zlib
@@ -14,12 +17,67 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from promptpex.codecs.files.ordinary_files import opened, weight_of
+from promptpex.codecs.files.ordinary_files import ROW, opened, weight_of
 from promptpex.core.errors import InputError
+
+ENDING = ".gz"
+MOST_TIMES = 250
+"""How many times as long as the file its content may be, each value of JSON counted as what it takes in memory and
+each line as ``ROW`` bytes more: logs are packed to a tenth, deflate manages a thousandth."""
+FREE_BYTES = 100_000_000
+"""Bytes of content that are read whatever the file's length."""
+
+
+def unpacked(file: BinaryIO, path: Path) -> BinaryIO:
+    """The content of an open file: unpacked where its name ends in ``.gz``, else the file itself.
+
+    Reading it raises an OSError that says what is wrong: no gzip file, cut off, damaged, or far more than its length.
+    """
+    if path.suffix.lower() != ENDING:
+        return file
+    return io.BufferedReader(_Content(file), 1 << 18)
+
+
+def plain_name(path: Path) -> Path:
+    """The name without ``.gz``: what the content is called."""
+    return path.with_suffix("") if path.suffix.lower() == ENDING else path
+
+
+class _Content(io.RawIOBase):
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._packed = gzip.GzipFile(fileobj=file, mode="rb")
+        self._most = max(FREE_BYTES, os.fstat(file.fileno()).st_size * MOST_TIMES)
+        self._read = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            data = self._packed.read1(len(buffer))
+        except EOFError:
+            raise OSError("it is cut off: the end of the packed data is missing") from None
+        except gzip.BadGzipFile as error:
+            raise OSError(f"it cannot be unpacked ({error})") from None
+        except zlib.error as error:
+            raise OSError(f"it cannot be unpacked ({error})") from None
+        self._read += weight_of(data) + ROW * data.count(b"\n")
+        if self._read > self._most:
+            raise OSError(f"it unpacks to more than {MOST_TIMES} times its length, which no log does")
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._packed.close()
+            self._file.close()
+        super().close()
+
 
 ZSTANDARD = 93
 MOST_PARTS = 200_000
-FREE_BYTES, TIMES = 20_000_000, 50
+FREE_ZIP_BYTES, ZIP_TIMES = 20_000_000, 50
 """Bytes that the parts that are read may unpack to together, and how many times as long as the file beyond them; a
 third of it may be one part."""
 _HEADER = struct.Struct("<4s22xHH")
@@ -36,7 +94,7 @@ class ZipParts:
         self._file, self._path, self._what, self._error = file, path, what, error
         with self._refusing():
             self._archive = zipfile.ZipFile(file)
-        self._most = self._left = FREE_BYTES + TIMES * file.seek(0, io.SEEK_END)
+        self._most = self._left = FREE_ZIP_BYTES + ZIP_TIMES * file.seek(0, io.SEEK_END)
         infos = self._archive.infolist()
         if len(infos) > MOST_PARTS:
             raise error(f"the {what} has more than {MOST_PARTS:,} parts", path=path)
