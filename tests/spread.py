@@ -30,7 +30,7 @@ def costly_fixture(test: pytest.Item) -> str | None:
 
 def is_slow(test: pytest.Item) -> bool:
     """Whether a test is marked so."""
-    return test.get_closest_marker("slow") is not None
+    return any(test.get_closest_marker(name) for name in ("slow", "long"))
 
 
 def spread(tests: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:

@@ -36,11 +36,6 @@ def catalogue(name: str) -> Catalog:
     return catalogues.read(name)
 
 
-def test_there_are_languages() -> None:
-    assert languages()[0] == "en"
-    assert "vi" in languages()
-
-
 def test_every_key_is_a_literal() -> None:
     assert not used()[1], "a text whose key is not a literal cannot be found"
 

@@ -7,7 +7,6 @@ import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,7 +26,6 @@ NAMES = (
 )  # fmt: skip
 """A name that goes from here is a broken promise to programs that use it: only with a line in the changelog."""
 
-FUNCTIONS = tuple(name for name in NAMES if inspect.isroutine(getattr(promptpex, name)))
 ROOT = Path(__file__).parent.parent
 PROMPT = "Name the capital of {{country}} in one word."
 
@@ -49,15 +47,6 @@ def test_a_name_can_be_imported_and_is_documented(name: str) -> None:
         assert value.__name__.startswith("promptpex.")
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_has_a_type_for_each_argument_and_its_result(name: str) -> None:
-    function: Callable[..., Any] = getattr(promptpex, name)
-    signature = inspect.signature(function)
-    for parameter in signature.parameters.values():
-        assert parameter.annotation is not inspect.Parameter.empty, f"{name}: {parameter.name}"
-    assert signature.return_annotation is not inspect.Signature.empty
-
-
 @pytest.mark.parametrize("name", ["records", "stats", "tables"])
 def test_a_room_names_what_is_public_in_it_and_completion_offers_no_more(name: str) -> None:
     room = getattr(promptpex, name)
@@ -67,11 +56,6 @@ def test_a_room_names_what_is_public_in_it_and_completion_offers_no_more(name: s
         value = getattr(room, public)
         if inspect.isroutine(value) or inspect.isclass(value):
             assert inspect.getdoc(value), f"{name}.{public}"
-
-
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="'nothing'"):
-        promptpex.nothing  # noqa: B018
 
 
 def test_every_name_is_loaded_only_when_used() -> None:
@@ -153,13 +137,6 @@ def test_a_problem_is_solved_by_functions_alone(tmp_path: Path) -> None:
     assert (chosen.chosen, chosen.optimal) == ((0,), True)
     with pytest.raises(PromptpexError, match="is not a share"):
         promptpex.select(promptpex.read_problem(file), ffr=1.5)
-
-
-def test_errors_are_of_one_tree(tmp_path: Path) -> None:
-    with pytest.raises(PromptpexError) as caught:
-        promptpex.read_prompt(tmp_path / "none.md")
-    assert isinstance(caught.value, promptpex.core.errors.PromptFileError)
-    assert caught.value.exit_code == 2
 
 
 async def test_functions_work_where_a_loop_is_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

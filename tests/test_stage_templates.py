@@ -205,10 +205,6 @@ def test_the_fingerprint_is_of_the_text(name: str) -> None:
     assert rendered.fingerprint == stage_templates.fingerprint(name)
 
 
-def test_fingerprints_differ() -> None:
-    assert len({stage_templates.fingerprint(name) for name in NAMES}) == len(NAMES)
-
-
 def _named_in_code() -> set[str]:
     pattern = re.compile(rf"(?:{'|'.join(STAGE_FOLDERS)})/[a-z][a-z_-]*")
     texts = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]

@@ -52,26 +52,9 @@ def test_help_of_a_verb_loads_nothing_heavy(verb: str) -> None:
     assert not loaded & HEAVY
 
 
-def test_help_of_the_local_page_loads_nothing_heavy() -> None:
-    loaded, printed = _loaded(AS_MODULE, "view", "--help")
-    assert "--no-open" in printed
-    assert not loaded & HEAVY
-
-
-def test_version_loads_nothing_heavy() -> None:
-    loaded, printed = _loaded(AS_MODULE, "--version")
-    assert "promptpex" in printed
-    assert not loaded & HEAVY
-
-
 def test_importing_the_package_loads_nothing_heavy() -> None:
     loaded, _ = _loaded("import promptpex; dir(promptpex)")
     assert not loaded & HEAVY
-
-
-def test_the_probe_sees_what_is_loaded() -> None:
-    loaded, _ = _loaded("import promptpex; promptpex.records")
-    assert "pydantic" in loaded
 
 
 def test_a_run_loads_nothing_that_writes_specs_cases_or_candidates(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -13,7 +12,6 @@ import pytest
 
 import promptpex
 from promptpex import KeywordSettings
-from promptpex.api import keyword_settings
 from promptpex.config import Settings, load
 from promptpex.config.sources import SWITCHES
 from promptpex.core.errors import ConfigError
@@ -71,26 +69,6 @@ def test_what_else_a_setting_takes_is_taken(name: str, value: object) -> None:
     assert load({name: value, "no_config": True}, start=Path.cwd(), env={}).given(name)
 
 
-@pytest.mark.parametrize("price", [(1.0, 2.0), {"input": 1.0, "output": 2.0}])
-def test_a_price_is_a_pair_or_a_table(price: object) -> None:
-    resolved = load({"prices": {"m": price}, "no_config": True}, start=Path.cwd(), env={})
-    assert resolved.settings.prices["m"] == (1.0, 2.0)
-
-
-TAKES = {
-    **dict.fromkeys(("extract", "generate", "judge", "run", "synthesize"), "KeywordSettings"),
-    "compare": "CompareSettings",
-    **dict.fromkeys(("align", "read_run"), "RunPlaceSettings"),
-}
-
-
-@pytest.mark.parametrize(("name", "taken"), TAKES.items())
-def test_a_function_says_which_settings_it_takes(name: str, taken: str) -> None:
-    function: Callable[..., Any] = getattr(promptpex, name)
-    assert inspect.signature(function).parameters["settings"].annotation == f"Unpack[{taken}]"
-    assert not set(inspect.signature(function).parameters) & set(get_type_hints(getattr(keyword_settings, taken)))
-
-
 def test_a_misspelt_setting_is_named_as_the_argument_that_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,13 +91,3 @@ def test_types_speak_up_before_anything_runs() -> None:
         promptpex.run(prompt(), spec(), suite(), models=["m"], seed=1, store=Path("s.db"), tolerance="5%")
 
     assert callable(never)
-
-
-def test_names_of_several_models_in_one_text_are_several_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    client = promptpex.FakeClient(lambda request: "RED")
-    made = promptpex.run(prompt(), spec(), suite(), models="fake/a, fake/b", judge="none", client=client)
-    assert made.manifest.models == ("fake/a", "fake/b")
-    assert made.manifest.origins["models"] == "argument"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -91,23 +89,6 @@ def test_a_run_has_its_figures_and_writes_its_report(results: Path, tmp_path: Pa
             made.report(place)
 
 
-def test_what_the_library_writes_is_what_the_command_writes(results: Path, tmp_path: Path) -> None:
-    old, _ = two_runs(results)
-    assert run_cli(("report", old, "-q")) == 0
-    promptpex.read_run(old).report(tmp_path / "mine")
-    for name in ("report.csv", "results.csv", "verdicts.csv"):
-        assert (tmp_path / "mine" / name).read_bytes() == (Path(old) / name).read_bytes()
-
-
-def test_a_run_says_in_a_line_what_it_is() -> None:
-    made = promptpex.RunResult.of(many(3, {"a\x1b[31m": lambda n: True}))
-    assert (
-        repr(made)
-        == str(made)
-        == f"<RunResult '{made.manifest.run} of colours': 1 model, 3 cases, 3 outputs, 3 verdicts>"
-    )
-
-
 async def test_all_of_it_works_where_an_event_loop_runs(results: Path) -> None:
     old, new = two_runs(results)
     client = promptpex.FakeClient(lambda request: "RED")
@@ -116,13 +97,6 @@ async def test_all_of_it_works_where_an_event_loop_runs(results: Path) -> None:
     assert "fake/m" in made._repr_html_()
     assert made.report("page.html").is_file()
     assert "a is clearly worse" in promptpex.compare(old, new)._repr_html_()
-
-
-def test_a_run_is_read_without_what_its_figures_need(results: Path) -> None:
-    old, _ = two_runs(results)
-    probe = f"import sys, promptpex; r = promptpex.read_run({old!r}); print(repr(r), 'pandas' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("> False")
 
 
 def test_trouble_with_peoples_grades_is_a_warning(results: Path) -> None:

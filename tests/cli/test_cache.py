@@ -32,15 +32,6 @@ async def filled(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("verb", [("stats",), ("verify",), ("prune", "--older-than", "30d")])
-async def test_a_missing_store_is_named_and_not_made(tmp_path: Path, verb: tuple[str, ...]) -> None:
-    path = tmp_path / "none.db"
-    done = await command(["cache", *verb, "--store", str(path)])
-    assert done.code == 2
-    assert "none.db: no store here yet" in done.err
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("at", ["1e308", "-1e308", "'\x1b]0;x\x07'"])
 async def test_a_strangers_store_is_shown_whatever_it_says(tmp_path: Path, at: str) -> None:
     path = await filled(tmp_path / "store.db")
@@ -52,16 +43,6 @@ async def test_a_strangers_store_is_shown_whatever_it_says(tmp_path: Path, at: s
     assert not OBEYED.search(done.out)
     listed = await command(["cache", "verify", "--store", str(path)])
     assert not OBEYED.search(listed.out)
-
-
-@pytest.mark.parametrize("age", ["30", "d", "30x", "-5d", "1e3d", "", "30 d", "nand"])
-async def test_a_wrong_age_is_named_and_nothing_goes(tmp_path: Path, age: str) -> None:
-    path = await filled(tmp_path / "store.db")
-    done = await command(["cache", "prune", f"--older-than={age}", "--store", str(path)])
-    assert done.code == 2
-    assert "such as 30d, 12h or 90m" in done.err
-    async with SqliteStore(path) as store:
-        assert (await store.stats()).replies == 2
 
 
 async def test_the_old_goes_and_the_new_stays(tmp_path: Path) -> None:
@@ -147,13 +128,6 @@ async def test_replies_are_pruned_by_stage_model_and_use(tmp_path: Path, options
     assert json.loads(done.out) == {"pruned": gone}
     left = await command(["cache", "stats", "--json", "--store", store])
     assert json.loads(left.out)["replies"] == len(REPLIES) - gone
-
-
-async def test_prune_wants_to_know_which(tmp_path: Path) -> None:
-    store = str(await of_all_kinds(tmp_path / "store.db"))
-    done = await command(["cache", "prune", "--store", store])
-    assert done.code == 2
-    assert "name the replies" in done.err
 
 
 async def test_a_stage_that_does_not_exist_is_named_and_nothing_goes(tmp_path: Path) -> None:

@@ -16,13 +16,12 @@ from promptpex.core.postgres_address import parse_address
 from promptpex.core.records import Completion
 from promptpex.core.store_address import is_address
 from promptpex.store import SqliteStore, open_store
-from promptpex.store.copying import Copied, copy_replies
+from promptpex.store.copying import copy_replies
 from tests.e2e.command import environment
 from tests.e2e.faults import command, until
 from tests.fork_server.start import forking
 from tests.llm.questions import request
 from tests.postgres import Cluster
-from tests.store.memory import MemoryStore
 
 
 async def filled(path: Path, count: int = 5) -> Path:
@@ -82,7 +81,7 @@ async def test_what_cannot_be_copied_is_told(tmp_path: Path, monkeypatch: pytest
     assert "\x1b" not in done.err
 
 
-@pytest.mark.parametrize("way", ["file to file", "file to server", "server to file"])
+@pytest.mark.parametrize("way", ["file to server", "server to file"])
 async def test_a_killed_copy_goes_on_where_it_was(postgres: Cluster, tmp_path: Path, way: str) -> None:
     source, target = _ends(way, postgres)
     await filled(tmp_path / "a.db", 900)
@@ -151,20 +150,3 @@ def _count(folder: Path, store: str, cluster: Cluster) -> int:
     with contextlib.closing(sqlite3.connect(folder / store)) as connection, contextlib.suppress(sqlite3.Error):
         return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
     return 0
-
-
-async def test_few_replies_are_in_memory_at_a_time() -> None:
-    class Watched(MemoryStore):
-        most = 0
-
-        async def add(self, entries):  # type: ignore[no-untyped-def]
-            self.most = max(self.most, len(entries))
-            return await super().add(entries)
-
-    source, target, seen = MemoryStore(), Watched(), list[Copied]()
-    for number in range(1234):
-        asked = request(str(number))
-        await source.put(asked.id, asked, Completion(text="x"))
-    assert await copy_replies(source, target, seen.append) == Copied(1234, 0, 0)
-    assert target.most == 100
-    assert [each.seen for each in seen] == sorted(each.seen for each in seen)

@@ -87,12 +87,6 @@ def test_runs_with_nothing_in_common_are_refused(results: Path, capsys: pytest.C
     assert "no model in common" in err
 
 
-def test_one_model_against_its_successor(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kept(results, "old", v1=lambda n: n > 20)
-    kept(results, "new", v2=lambda n: True)
-    assert "v1 -> v2 is clearly better" in " ".join(called(capsys, "compare", "old", "new")[1].split())
-
-
 def test_the_page_is_written_where_the_second_run_is_or_where_one_says(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,23 +234,3 @@ def test_a_run_that_was_killed_is_called_incomplete_and_passes_no_gate(
     assert "has not ended" in err
     code, out, _ = called(capsys, "report", "new")
     assert "ended before its report" in " ".join(out.split())
-
-
-@pytest.mark.parametrize(
-    ("width", "left_out"), [(120, ""), (80, "fixed, p (Holm)"), (70, "newly failing, fixed, p (Holm)")]
-)
-def test_the_comparison_fits_the_terminal_and_breaks_no_word(
-    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, left_out: str
-) -> None:
-    """What has no room is left out and said, and no name of a model or header is cut."""
-    monkeypatch.setenv("COLUMNS", str(width))
-    folders = [
-        kept(results, "old", **{"openai/gpt-4o-mini": lambda n: True}),
-        kept(results, "new", **{"openai/gpt-4o-mini": lambda n: n >= 20}),
-    ]
-    _, out, _ = called(capsys, "compare", *map(str, folders))
-    assert max(len(line) for line in out.splitlines() if not line.startswith("Side by side: ")) <= width
-    row = next(line.split() for line in out.splitlines() if line.startswith(" openai/gpt-4o-mini "))
-    assert row[1:8] == ["worse", "0", "of", "60", "20", "of", "60"]
-    assert " ".join(row[8:12]) == "+33 (+23 to +46)"
-    assert ("Hidden at this width: " + left_out in out) if left_out else "Hidden" not in out

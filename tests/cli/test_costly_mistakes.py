@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
 from promptpex.llm.fake import FakeClient
 from promptpex.workflow.session import open_session
-from tests.samples import prompt, spec, suite
 
 
 @pytest.fixture
@@ -73,14 +71,6 @@ def test_fail_above_takes_a_share_as_every_option_does(
     assert "--fail-above: " in capsys.readouterr().err
 
 
-def test_an_empty_list_is_an_error_in_files_and_programs(there: Path) -> None:
-    Path("promptpex.toml").write_text('models = ""\n', encoding="utf-8")
-    with pytest.raises(ConfigError, match="it names no model"):
-        load({}, start=there.parent, env={})
-    with pytest.raises(ConfigError, match="models names no model"):
-        promptpex.run(prompt(), spec(), suite(), models=[])
-
-
 @pytest.mark.parametrize(("ci", "refused"), [("true", True), ("1", True), ("false", False), ("", False)])
 async def test_no_author_is_chosen_where_nobody_watches(there: Path, ci: str, refused: bool) -> None:
     resolved = load({"store": str(there.parent / "s.db")}, start=there.parent, env={"CI": ci})
@@ -108,13 +98,6 @@ def test_no_model_that_nobody_named_is_a_judge(
     assert run_cli([*line, "--store", "store.db"]) == 2
     assert "--judge" in capsys.readouterr().err.splitlines()[-1]
     assert not Path("results").exists()
-
-
-def test_a_program_names_its_judge_too() -> None:
-    client = FakeClient(["RED"])
-    with pytest.raises(ConfigError, match="write --judge MODEL"):
-        promptpex.run(prompt(), spec(), suite(), models="fake/a", client=client)
-    assert not client.requests
 
 
 @pytest.mark.parametrize("flag", [["--more", "1"], ["--rate"], ["--keep-best", "3"], ["--dry-run"]])

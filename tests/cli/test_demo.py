@@ -53,7 +53,7 @@ def test_files_that_are_there_are_left_alone(tmp_path: Path) -> None:
     assert suite.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["my folder", "a,b#c?d", "100%25 \N{NO-BREAK SPACE}it's", "new\nline"])
+@pytest.mark.parametrize("name", ["a,b#c? d", "100%25 \N{NO-BREAK SPACE}it's\n"])
 def test_the_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     suite = tmp_path / name / "prompt.cases.yaml"
     suite.parent.mkdir()
@@ -72,14 +72,6 @@ def test_the_recording_answers_the_benchmark_as_it_is() -> None:
     assert {line["request"]["model"] for line in asked} == {"careful", "hasty", "reader"}
     assert not [line for line in asked if "completion" not in line]
     assert sum(len(line) for line in lines) < 400_000
-
-
-def test_it_speaks_the_language_that_is_asked_for(tmp_path: Path) -> None:
-    done = in_process("demo", "--report-language", "vi", "--quiet", cwd=tmp_path)
-    assert done.code == 0, done.err
-    assert "careful" in done.out
-    assert "is clearly the best" not in done.out
-    assert "tốt nhất" in done.out
 
 
 def test_what_is_in_the_way_of_the_files_is_one_sentence(tmp_path: Path) -> None:

@@ -112,13 +112,6 @@ def test_json_is_what_the_flag_gives_and_two_wishes_are_refused(
     assert "give one of them" in capsys.readouterr().err
 
 
-def test_a_gate_that_passes_names_no_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_cli(["gate", "--max-non-compliance", "80%", "--format", "github"]) == 0
-    out = capsys.readouterr().out
-    assert "::" not in out
-    assert len(out.splitlines()) == 2
-
-
 def test_a_run_that_was_cut_is_said_to_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep(folder, many(20, {"a": lambda n: True}, run="cut", partial="budget"))
     assert "::warning file=prompts/p.md::This run is not complete (budget)" in gate(capsys, "github")[1]

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ import pytest
 from promptpex.core.records import Grade
 from promptpex.documents.human_grades import append_grades, current, read_grades
 from tests.e2e.command import Done, environment, in_process
-from tests.grading.graded_project import RULES, TEXTS, item, project
+from tests.grading.graded_project import RULES, TEXTS, project
 
 GRADES = "colours.grades.jsonl"
 
@@ -52,14 +51,6 @@ def test_grading_by_keys_from_a_pipe(tmp_path: Path) -> None:
     assert sorted(values.values()) == [("bad", "in two words"), ("good", ""), ("good", ""), ("unsure", "")]
 
 
-def test_the_help_keeps_words_whole_at_80_columns(tmp_path: Path) -> None:
-    project(tmp_path)
-    lines = typed("?\nq\n", cwd=tmp_path).out.splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("n          a note"))
-    assert lines[start] == "n          a note, which goes with the next grade; on an output that you have"
-    assert lines[start + 1] == "           graded, with that grade"
-
-
 @pytest.mark.parametrize(
     ("graders", "sentence"),
     [
@@ -72,11 +63,6 @@ def test_whose_grades_count_has_to_be_said_in_words_that_there_are(tmp_path: Pat
     project(tmp_path)
     done = typed("q\n", "--graders", graders, cwd=tmp_path)
     assert (done.code, sentence in done.err) == (2, True)
-
-
-def test_who_decides_may_be_somebody_who_has_graded_nothing_yet(tmp_path: Path) -> None:
-    project(tmp_path)
-    assert typed("q\n", "--graders", "adjudicated:bo", cwd=tmp_path).code == 0
 
 
 def test_back_undo_and_finishing_at_any_time(tmp_path: Path) -> None:
@@ -109,20 +95,6 @@ def test_a_note_that_no_grade_has_taken_is_never_lost_unsaid(tmp_path: Path) -> 
         done = typed(keys, cwd=tmp_path)
         assert (done.out.count(asked), done.out.count(lost)) == (times, 1), keys
     assert not graded(tmp_path)
-
-
-def test_what_is_begun_is_counted(tmp_path: Path) -> None:
-    project(tmp_path)
-    done = typed("b\nq\n", "--rules", cwd=tmp_path)
-    assert "0 of 4 outputs graded, 1 more begun; the grades are in colours.grades.jsonl" in done.out
-
-
-def test_the_end_says_how_far_people_agree(tmp_path: Path) -> None:
-    project(tmp_path)
-    typed("g\ng\nb\nq\n", "--policy", "random", cwd=tmp_path)
-    done = typed("g\ng\ng\n", "--as", "bob", "--second-opinions", "1", "--graders", "accuracy", cwd=tmp_path)
-    assert "ada and bob agree on 2 of 3 outputs that both have graded." in done.out
-    assert "Estimated accuracy: ada " in done.out
 
 
 def test_rules_are_graded_one_by_one(tmp_path: Path) -> None:
@@ -372,16 +344,3 @@ def test_a_terminal_that_is_killed_keeps_what_was_graded(screen: Terminal, tmp_p
     screen.process.wait()
     assert [value for value, _ in graded(tmp_path).values()] == ["bad"]
     assert "1 of 4 outputs graded" in typed("q\n", cwd=tmp_path).out
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_gits_user_grades_where_nobody_is_named(tmp_path: Path) -> None:
-    project(tmp_path, {"sky": "blue"})
-    for arguments in (("init", "-q"), ("config", "user.name", "Ada  \x1bL")):
-        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"g\n")))
-        done = in_process("grade", "--terminal", cwd=tmp_path)
-    assert "graded by Ada \ufffdL (--as NAME)" in done.out
-    assert read_grades(tmp_path / GRADES)[0].grader == "Ada \x1bL"
-    assert item("sky", "blue").id == read_grades(tmp_path / GRADES)[0].key

@@ -7,7 +7,7 @@ import re
 import click
 import pytest
 
-from promptpex.cli.help import FILTERS, GROUPS, GroupedOption
+from promptpex.cli.help import FILTERS, GROUPS
 from promptpex.cli.main import COMMANDS, ELSEWHERE, STEPS, cli, run_cli
 from promptpex.config import OTHER_VARIABLES, Settings
 from tests.cli.commands import commands
@@ -48,18 +48,6 @@ def test_the_list_says_of_each_command_what_its_own_help_says_first() -> None:
     assert listed == {name: command.get_short_help_str(200) for name, command in own.items() if command is not None}
 
 
-def test_the_commands_of_a_group_are_uncut(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = printed(capsys, "cache", "--help")
-    listed = lines[lines.index("Commands:") + 1 :]
-    assert [line.split()[0] for line in listed] == ["copy", "prune", "stats", "verify"]
-    assert all(line.endswith(".") and "..." not in line for line in listed)
-
-
-def test_the_other_side_of_a_switch_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    everything = "\n".join(printed(capsys, "run", "--help-all"))
-    assert "--checks/--no-checks" in everything
-
-
 def test_the_help_of_run_is_two_screens_and_all_of_it_is_one_flag_away(capsys: pytest.CaptureFixture[str]) -> None:
     daily, everything = printed(capsys, "run", "--help"), printed(capsys, "run", "--help-all")
     assert len(daily) <= TWO_SCREENS
@@ -68,13 +56,6 @@ def test_the_help_of_run_is_two_screens_and_all_of_it_is_one_flag_away(capsys: p
     assert not any("--judge-repeat" in line for line in daily)
     assert any("--judge-repeat" in line for line in everything)
     assert any("--help-all" in line for line in daily)
-
-
-@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else "")
-def test_every_option_has_a_group_and_a_text(name: str, command: click.Command) -> None:
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
-    assert all(isinstance(option, GroupedOption) and option.group in GROUPS for option in options)
-    assert all(option.help and option.help.rstrip("].").strip() for option in options)
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else "")
@@ -89,41 +70,6 @@ def test_flag_settings_key_and_variable_have_one_name(name: str, command: click.
                 assert long == f"--{parameter.name.replace('_', '-')}"
             elif long.removeprefix("--").replace("-", "_") in known:
                 assert parameter.name in OF_A_COMMAND
-
-
-@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else "")
-def test_every_option_has_one_long_name(name: str, command: click.Command) -> None:
-    longs = [
-        [flag for flag in one.opts if flag.startswith("--")]
-        for one in command.params
-        if one.param_type_name == "option"
-    ]
-    assert all(len(names) == 1 for names in longs)
-
-
-def test_short_flags_mean_one_thing_each() -> None:
-    meanings: dict[str, set[str]] = {}
-    for _, command in commands():
-        for parameter in command.params:
-            short = [flag for flag in parameter.opts if len(flag) == len("-x")]
-            for flag in short:
-                meanings.setdefault(flag, set()).add(str(parameter.name))
-    assert not {flag: names for flag, names in meanings.items() if len(names) > 1}
-    assert set(meanings) == {"-m", "-r", "-a", "-j", "-n", "-o", "-q", "-v"}
-
-
-OTHER_KINDS = {"--prompt", "--model", "--models", "--judge", "--out", "--api-base", "--baseline"}
-"""Flags whose values are called otherwise from command to command, and are the same: a file or folder, names."""
-
-
-def test_a_flag_takes_the_same_kind_of_value_in_every_command() -> None:
-    kinds: dict[str, set[tuple[bool, str | None]]] = {}
-    for _, command in commands():
-        for one in command.get_params(click.Context(command)):
-            if isinstance(one, click.Option):
-                for flag in (flag for flag in one.opts if flag.startswith("--")):
-                    kinds.setdefault(flag, set()).add((one.is_flag, one.metavar))
-    assert {flag: taken for flag, taken in kinds.items() if len(taken) > 1 and flag not in OTHER_KINDS} == {}
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, "cache prune", "runs list"])

@@ -97,26 +97,3 @@ def test_the_example_never_goes_with_another_prompt_or_over_other_files(tmp_path
     again = json.loads(in_process("init", "b", "--example", "--json", cwd=tmp_path).out)
     assert again == {"made": [], "left_alone": ["prompt.md", "promptpex.toml", "prompt.spec.yaml", "prompt.cases.yaml"]}
     assert (tmp_path / "b" / "prompt.cases.yaml").read_text(encoding="utf-8") == "mine"
-
-
-def test_init_leaves_what_is_there_alone_and_cannot_go_below_a_file(tmp_path: Path) -> None:
-    (tmp_path / "prompt.md").write_text("mine", encoding="utf-8")
-    assert json.loads(in_process("init", "--json", cwd=tmp_path).out) == {
-        "made": ["promptpex.toml"],
-        "left_alone": ["prompt.md"],
-    }
-    assert (tmp_path / "prompt.md").read_text(encoding="utf-8") == "mine"
-    done = in_process("init", "prompt.md/sub", cwd=tmp_path)
-    assert done.code == 2
-    assert "prompt.md/sub" in done.err
-
-
-@pytest.mark.parametrize("command", ["init", "demo"])
-@pytest.mark.parametrize("folder", ["prompt.md/sub", "n" * 300])
-def test_a_folder_that_cannot_be_made_is_said_and_nothing_of_a_store(tmp_path: Path, command: str, folder: str) -> None:
-    (tmp_path / "prompt.md").write_text("mine", encoding="utf-8")
-    done = in_process(command, folder, cwd=tmp_path)
-    assert done.code == 2
-    assert f"{folder}: nothing can be written here (" in done.err
-    assert "name another folder" in done.err
-    assert "store" not in done.err

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import click
 import pytest
 
 from promptpex.cli.commands.estimate import show
-from promptpex.cli.main import run_cli
 from promptpex.workflow.estimate import EstimateLine
 from tests.cli.commands import commands
 
@@ -43,15 +39,6 @@ def test_no_command_takes_what_it_never_reads() -> None:
     reading = by_verb["report"] | by_verb["compare"] | by_verb["gate"] | by_verb["export"]
     assert not {"--store", "--fresh", "--seed"} & reading
     assert not any({"--repeat", "--limit", "--samples"} & taken for taken in by_verb.values())
-
-
-def test_export_takes_json_only_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    suite = tmp_path / "a.cases.yaml"
-    suite.write_text("prompt: a.md\ncases:\n  - {id: c1, inputs: {thing: fox}}\n", encoding="utf-8")
-    assert run_cli(["export", "csv", str(suite), "--json"]) == 2
-    assert "--json goes with --out" in capsys.readouterr().err
-    assert run_cli(["export", "csv", str(suite), "--json", "--out", str(tmp_path / "a.csv")]) == 0
-    assert json.loads(capsys.readouterr().out)["left_out"] == []
 
 
 @pytest.mark.parametrize(("width", "hidden"), [(80, ""), (50, "tokens in, tokens out")])

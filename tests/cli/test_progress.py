@@ -9,7 +9,6 @@ import pytest
 
 from promptpex.cli.output import say
 from promptpex.cli.progress import PlainLines, ProgressCounts, StageProgress, bars, json_log, span
-from promptpex.core.errors import ConfigError
 from promptpex.core.events import (
     Answered,
     Event,
@@ -70,26 +69,6 @@ def test_a_server_that_falls_silent_lowers_the_rate() -> None:
     assert tally.rate(clock()) == pytest.approx(1.0)
 
 
-def test_failures_and_stored_answers_are_shown_and_make_no_rate() -> None:
-    tallies = ProgressCounts(Clock())
-    tallies.count(StageStarted("output", 3, MODEL))
-    for error in (None, None, "timed-out"):
-        if error is None:
-            tallies.count(answered(None, cached=True))
-        tally = tallies.count(StepDone("output", MODEL, error))
-    assert tally is not None
-    assert tally.text(0.0) == "3/3, 1 failed, 2 from the store"
-
-
-def test_what_was_not_asked_is_no_failure() -> None:
-    tallies = ProgressCounts(Clock())
-    tallies.count(StageStarted("output", 4, MODEL))
-    for error in ("interrupted", "budget", "judge-budget", "filtered"):
-        tally = tallies.count(StepDone("output", MODEL, error))
-    assert tally is not None
-    assert tally.text(0.0) == "1/4, 1 failed, 3 not asked"
-
-
 def test_a_judge_that_could_not_tell_has_not_failed() -> None:
     tallies = ProgressCounts(Clock())
     tallies.count(StageStarted("metric", 4, MODEL))
@@ -97,15 +76,6 @@ def test_a_judge_that_could_not_tell_has_not_failed() -> None:
         tally = tallies.count(StepDone("metric", MODEL, error))
     assert tally is not None
     assert tally.text(0.0) == "4/4, 1 failed, 2 unclear"
-
-
-def test_an_unknown_price_is_not_hidden_in_a_known_one() -> None:
-    tallies = ProgressCounts(Clock())
-    tallies.count(StageStarted("output", 2, MODEL))
-    tallies.count(answered(0.5))
-    tally = tallies.count(answered(None))
-    assert tally is not None
-    assert "$0.5000 and unknown" in tally.text(0.0)
 
 
 @pytest.mark.parametrize(
@@ -172,13 +142,6 @@ def test_a_plain_line_says_for_whom_one_waits_and_then_less_and_less_often(capsy
     lines = capsys.readouterr().err.splitlines()
     assert not [line for line in lines if line.startswith("waiting")]
     assert lines[-1] == "total  0/66, 5 min, $0.0010, no verdicts yet"
-
-
-def test_a_command_that_asks_nothing_has_no_total(capsys: pytest.CaptureFixture[str]) -> None:
-    silent = PlainLines(Clock())
-    silent.tick()
-    silent.end()
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("end", [answered(cached=True), Failed(MODEL, "output", "id", "timed-out", "why")])
@@ -256,9 +219,3 @@ def test_the_log_holds_every_event(tmp_path: Path) -> None:
     assert [line["event"] for line in lines] == [type(event).__name__ for event in events] * 2
     assert lines[1] | {"at": 0} == {"at": 0, **events[1].to_dict()}
     assert all(line["at"] > 1.7e9 for line in lines)
-
-
-def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(ConfigError, match="--log"), json_log(tmp_path / "file" / "run.jsonl"):
-        pass

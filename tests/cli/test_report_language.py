@@ -50,11 +50,3 @@ def test_programs_read_english(folder: Path, capsys: pytest.CaptureFixture[str],
     english = capsys.readouterr().out
     run_cli([*flags, "--report-language", "vi"])
     assert json.loads(capsys.readouterr().out) == json.loads(english)
-
-
-def test_an_unknown_language_is_one_sentence_with_those_that_there_are(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_cli(["report", "--report-language", "xx"]) == 2
-    sentence = "promptpex: --report-language: there is no report language 'xx'; there are en, vi\n"
-    assert capsys.readouterr().err == sentence

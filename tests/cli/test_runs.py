@@ -77,12 +77,6 @@ def test_the_list_as_json_and_of_one_prompt(results: Path, capsys: pytest.Captur
     assert [run["run"] for run in json.loads(out)] == ["other"]
 
 
-def test_no_run_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = called(capsys, "runs", "--results", str(tmp_path / "none"))
-    assert (code, "promptpex run PROMPT --models" in out) == (0, True)
-    assert called(capsys, "runs", "--results", str(tmp_path), "--json")[1] == "[]\n"
-
-
 def test_long_lists_are_cut_and_hostile_names_are_shown_as_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,19 +107,6 @@ def test_commands_take_references(
     code, out, err = called(capsys, *arguments)
     assert (code, err) == (0, "")
     assert out
-
-
-def test_check_knows_runs_by_the_same_words(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("checks.yaml").write_text("- {type: latency, threshold: 1000000}\n", encoding="utf-8")
-    by_folder = called(capsys, "check", "results/colours/second", "--assertions", "checks.yaml", "--json")
-    assert by_folder[0] in (0, 1)
-    assert by_folder[1]
-    assert called(capsys, "check", "before-the-edit", "--assertions", "checks.yaml", "--json") == by_folder
-    latest = called(capsys, "check", "latest", "--assertions", "checks.yaml", "--json")
-    assert latest == called(capsys, "check", "results/colours/third", "--assertions", "checks.yaml", "--json")
-    code, _, err = called(capsys, "check", "latets", "--assertions", "checks.yaml")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "latets: there is no such file" in err
 
 
 def test_a_reference_to_nothing_is_one_sentence(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,10 +140,3 @@ def test_pruning_says_what_goes_and_what_stays(results: Path, capsys: pytest.Cap
     assert "deleted  colours/second (named before-the-edit)" in out
     assert sorted(path.name for path in results.glob("*/*")) == ["other"]
     assert called(capsys, "runs", "prune", "--keep", "5")[1] == "deleted 0 runs\n"
-
-
-def test_pruning_needs_a_limit(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = called(capsys, "runs", "prune")
-    assert (code, "--keep N or --older-than AGE" in err) == (2, True)
-    code, _, err = called(capsys, "runs", "prune", "--older-than", "soon")
-    assert (code, "is not an age" in err) == (2, True)

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from promptpex.cli.main import run_cli
-from promptpex.core.translation import reading_in
-from tests.marked_language import Marked, unmarked
 
 PROBLEM: dict[str, Any] = {
     "n": 5,
@@ -62,29 +60,6 @@ def test_people_read_the_figures_beside_the_limits_and_what_each_candidate_does(
     _, out, _ = called(capsys, problem, "--method", "all")
     assert "all chooses 3 of 3 candidates." in out
     assert "1 of 3 good outputs flagged" in out
-
-
-LIMITS = ("--coverage", "1", "--ffr", "0")
-
-
-@pytest.mark.parametrize(
-    ("changed", "arguments"),
-    [
-        ({}, ("--method", "cov", *LIMITS)),
-        ({}, ("--method", "all")),
-        ({"M": ["011", "110", "110", "111", "111"]}, ("--method", "cov", *LIMITS)),
-        ({"y": "11111"}, LIMITS),
-        ({"n": 0, "y": "", "M": []}, ("--method", "topological")),
-    ],
-)
-def test_every_text_is_of_the_catalogue(
-    capsys: pytest.CaptureFixture[str], changed: dict[str, Any], arguments: tuple[str, ...]
-) -> None:
-    names = ("mentions_price", "is_polite", "is_short")
-    with reading_in(Marked()):
-        _, out, err = called(capsys, {**PROBLEM, **changed, "names": list(names)}, *arguments)
-    assert "⟦" in out
-    assert not unmarked(" ".join(f"{out} {err}".split()), {*names, "cov", "sub", "topological", "all", "FFR"})
 
 
 def unrelated(seed: int, outputs: int = 40) -> dict[str, Any]:
@@ -154,17 +129,6 @@ def test_outputs_of_one_kind_are_a_state_of_their_own(capsys: pytest.CaptureFixt
     assert "neither coverage nor FFR is defined" in out
 
 
-def test_one_problem_of_several_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    several = {"pipelines": {"mails": PROBLEM, "notes": {**PROBLEM, "K": []}}}
-    assert called(capsys, several, "--pipeline", "mails")[0] == 0
-    code, _, err = called(capsys, several)
-    assert code == 2
-    assert "the file has 2 problems; name one with --pipeline: mails, notes" in err
-    assert "did you mean 'mails'?" in called(capsys, several, "--pipeline", "mail")[2]
-    assert "leave --pipeline out" in called(capsys, PROBLEM, "--pipeline", "mails")[2]
-    assert called(capsys, {"pipelines": {"mails": PROBLEM}})[0] == 0
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -224,13 +188,3 @@ def test_choices_and_weights_of_the_file_hold(capsys: pytest.CaptureFixture[str]
     assert (result["selection"], result["objective"], result["weight"]) == ([1, 2], 3.5, 3.5)
     _, out, _ = called(capsys, problem, "--method", "cov", "--coverage", "0.5", "--ffr", "1")
     assert "weight" in out
-
-
-def test_a_choice_is_told_in_the_readers_language(capsys: pytest.CaptureFixture[str]) -> None:
-    limits = ("--coverage", "1", "--ffr", "0", "--report-language", "vi")
-    code, out, _ = called(capsys, PROBLEM, *limits)
-    assert code == 0
-    assert "bắt được 2/2 đầu ra dở" in out
-    assert max(map(len, out.splitlines())) <= 80
-    assert "selection" in called(capsys, PROBLEM, *limits, "--json")[1]
-    assert "gắn cờ" not in called(capsys, PROBLEM, *limits[:4])[1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -86,24 +85,6 @@ async def test_what_there_is_is_printed_without_asking_anybody(
     assert "c7 (v3.md, inclusion): The text names the year in which the work was made.\n    has_a_year (regex)" in out
     assert "c6 (v3.md, inclusion): The text names the artist of the work.\n    no candidate" in out
     assert out.splitlines()[-1].startswith("8 candidates for 9 criteria in guide.synthesis/candidates.yaml (0 new)")
-
-
-async def test_json_has_everything(
-    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await done(prompt)
-    monkeypatch.chdir(prompt.parent)
-    code, out, _ = _aside(capsys, "guide.md", "--versions", "versions", "--json")
-    data: dict[str, Any] = json.loads(out)
-    assert code == 0
-    assert [len(data[name]) for name in ("versions", "deltas", "criteria", "candidates")] == [7, 7, 9, 8]
-    assert {one["group"] for delta in data["deltas"] for one in delta["categories"]} == {
-        "structural",
-        "content",
-        "other",
-    }
-    assert "".join(segment["text"] for segment in data["tagged_prompt"]) == guide.VERSIONS[-1]
-    assert (data["new_criteria"], data["new_candidates"], data["dropped"]) == ([], [], {})
 
 
 @pytest.mark.parametrize(
@@ -263,8 +244,3 @@ async def test_without_an_author_the_candidates_are_run_on_new_outputs(
     code, _, err = _aside(capsys, *arguments, "--infer")
     assert code == 2
     assert "--author none asks nobody" in err
-
-
-def test_other_commands_need_an_author(prompt: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_cli(["extract", str(prompt), "-a", "none", "--no-config"]) == 2
-    assert "an author is needed here, but it is set to none; name one with --author" in capsys.readouterr().err

@@ -68,14 +68,6 @@ async def test_a_judge_that_nobody_named_is_asked_for_before_anything_is_paid(
     assert {seen.path for seen in scripted.requests} == {"/v1/models"}
 
 
-async def test_no_judge_is_asked_for_where_code_decides_all(tmp_path: Path, scripted: ScriptedServer) -> None:
-    scripted.otherwise = Step(body=completion_body("NN"))
-    here = place(tmp_path, cells=2, name="speech-tag")
-    done = await command(here.arguments("--models", "openai/small", "--api-base", f"{scripted.url}/v1"))
-    assert done.code == 0
-    assert scripted.count == 2
-
-
 @pytest.mark.parametrize("more", [("generate",), ("run", "--models", "fake/x", "--judge", "none")])
 def test_an_author_that_makes_no_case_is_what_is_wrong(tmp_path: Path, more: tuple[str, ...]) -> None:
     (tmp_path / "mail.md").write_text("Answer {{question}} in a word.", encoding="utf-8")
@@ -171,14 +163,3 @@ async def test_odd_replies_are_named_and_the_other_model_is_unharmed(tmp_path: P
     assert rows["openai/odd"]["scored"] == 3
     assert printed["unscored"]["openai/odd"] == {"empty": 1}
     assert list(printed["unscored"].values())[1] == {"unavailable": 4}
-
-
-def test_an_unknown_command_and_a_bad_flag(tmp_path: Path) -> None:
-    near = in_process("runn", cwd=tmp_path)
-    assert near.code == 2
-    assert "Did you mean 'run'" in near.err
-    assert in_process("run", cwd=tmp_path).code == 2
-    (tmp_path / "p.md").write_text("Say {{x}}.", encoding="utf-8")
-    done = in_process("run", "p.md", "--models", "a?temperature=hot", cwd=tmp_path)
-    assert done.code == 2
-    assert "temperature" in done.err

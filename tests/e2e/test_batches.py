@@ -78,33 +78,6 @@ def test_a_budget_is_one_for_all_and_leaves_each_prompt_as_many_answers(project:
     assert not any(one.get("partial") for one in manifests(project).values())
 
 
-def test_prompts_that_drop_what_is_worse_keep_one_budget_and_have_the_runs_that_they_have_alone(
-    tmp_path: Path,
-) -> None:
-    project = write_project(tmp_path, alpha=2, beta=60, gamma=80)
-    decided = ("--drop-worse", "--models", "good=fake/RED,bad=fake/red")
-    cut = run_json(project, "--max-requests", "9", *decided)
-    assert cut["requests"]["sent"] == 9
-    assert sum(one.get("asked", 0) for one in manifests(project).values()) == 9
-    whole = run_json(project, *decided)
-    together = manifests(project)
-    answers = {name: one.get("asked", 0) + one.get("stored", 0) for name, one in together.items()}
-    assert 9 + whole["requests"]["sent"] == sum(answers.values()) < 2 * (2 + 60 + 80)
-    for name in ("beta", "gamma"):
-        fresh = ("--store", "alone.db", "--results", "alone")
-        alone = json.loads(run(project, f"prompts/{name}.md", *decided, *fresh, "--json").out)
-        assert alone["run"] == together[name]["run"]
-        assert alone["answers"]["asked"] == answers[name]
-
-
-def test_a_mean_is_over_the_prompts_that_all_models_have_and_claims_nothing(batch: dict[str, Any]) -> None:
-    good, bad = batch["models"]
-    assert (good["model"], good["mean_non_compliance"], good["without_failure"]) == ("good", 0.0, 3)
-    assert (bad["model"], bad["mean_non_compliance"], bad["mean_of"]) == ("bad", 1.0, 3)
-    assert "Mean non-compliance over 3 prompts, each counting the same: good 0% and bad 100%." in batch["answer"]
-    assert any("none is about all of them" in note for note in batch["notes"])
-
-
 def test_all_problems_of_all_prompts_are_told_before_anything_is_asked(project: Path) -> None:
     write_prompt(
         project / "prompts",
@@ -133,24 +106,6 @@ def test_one_prompt_without_an_answer_stops_no_other_and_the_gravest_code_counts
     assert run(project, "--fail-above", "50%").code == 1
 
 
-def test_prompts_of_which_no_model_answers_leave_no_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROMPTPEX_MAX_ATTEMPTS", "1")
-    done = run(project, "--api-base", "http://127.0.0.1:9/v1", "--judge", "none", models="openai/away")
-    assert done.code == 3, done.err
-    assert manifests(project) == {}
-    assert "gate latest" not in done.out
-    assert in_process("report", cwd=project).code == 2
-
-
-def test_what_no_prompt_can_be_run_for_is_one_error(project: Path) -> None:
-    for name in ("alpha", "beta", "gamma"):
-        (project / "prompts" / f"{name}.spec.yaml").unlink()
-    done = run(project, "--author", "fake/nothing")
-    assert done.code == 3
-    assert done.err.count("promptpex:") == 1
-    assert not (project / "results").exists()
-
-
 def test_a_choice_of_cases_is_made_in_each_prompt_and_leaves_out_those_without(project: Path) -> None:
     report = run_json(project, "--case", "t7")
     assert [part["prompt"] for part in report["prompts"]] == ["gamma"]
@@ -159,12 +114,6 @@ def test_a_choice_of_cases_is_made_in_each_prompt_and_leaves_out_those_without(p
     done = run(project, "--case", "nosuch")
     assert done.code == 2
     assert "prompts/alpha.md: there is no case 'nosuch'" in done.err
-
-
-def test_what_failed_is_run_again_in_each_prompt_where_something_failed(ran: Path) -> None:
-    assert run(ran, "prompts/alpha.md", models="good=fake/RED").code == 0
-    again = run_json(ran, "--only-failed")
-    assert [part["prompt"] for part in again["prompts"]] == ["beta", "gamma"]
 
 
 def test_prompts_under_settings_of_their_own_are_not_run_together(project: Path) -> None:
@@ -237,18 +186,6 @@ def test_every_prompt_is_blessed_in_a_file_of_its_own_and_gated_against_it(ran: 
     assert in_process("bless", "prompts/", "--out", "x.json", cwd=ran).code == 2
 
 
-def test_the_report_of_a_batch_is_made_again_from_its_folder(ran: Path, batch: dict[str, Any]) -> None:
-    index = ran / "results" / "batches" / batch["batch"] / "index.html"
-    before = index.read_text(encoding="utf-8")
-    index.unlink()
-    again = json.loads(in_process("report", "--json", cwd=ran).out)
-    assert index.read_text(encoding="utf-8") == before
-    assert {**again, "requests": None, "folder": None} == {**batch, "requests": None, "folder": None}
-    part = json.loads(in_process("report", "prompts/alpha.md", "alpha", "beta", "--json", cwd=ran).out)
-    assert [one["prompt"] for one in part["prompts"]] == ["alpha", "beta"]
-    assert json.loads(in_process("report", "--json", cwd=ran).out)["batch"] == batch["batch"]
-
-
 def test_an_estimate_has_a_line_for_each_prompt_and_one_sum(project: Path) -> None:
     done = in_process("estimate", "prompts", "--models", "fake/RED", "--case", "t?", cwd=project)
     assert done.code == 0, done.err
@@ -289,13 +226,6 @@ def test_a_damaged_batch_is_one_sentence_until_something_else_is_run(ran: Path, 
     assert in_process("gate", "--max-non-compliance", "100%", cwd=ran).code == 0
 
 
-def test_a_batch_has_the_name_of_its_runs(ran: Path, batch: dict[str, Any]) -> None:
-    assert batch["name"] == "before-edit"
-    assert run(ran, "prompts/alpha.md", models="good=fake/RED").code == 0
-    report = json.loads(in_process("report", "before-edit", "--json", cwd=ran).out)
-    assert report["batch"] == batch["batch"]
-
-
 def test_a_warning_says_which_prompt_it_is_about(project: Path) -> None:
     spec = project / "prompts" / "beta.spec.yaml"
     spec.write_text(
@@ -306,35 +236,6 @@ def test_a_warning_says_which_prompt_it_is_about(project: Path) -> None:
     done = run(project, "--judge", "fake/yes", "--judge-all", models="fake/RED")
     assert "warning: prompts/beta.md: " in done.err
     assert "alpha.md: " not in done.err
-
-
-def test_a_warning_that_several_prompts_have_is_said_once(project: Path) -> None:
-    for name in ("alpha", "beta"):
-        spec = project / "prompts" / f"{name}.spec.yaml"
-        spec.write_text(
-            spec.read_text(encoding="utf-8").replace(
-                "    rule: The answer is a", "    source: no such words\n    rule: The answer is a"
-            )
-        )
-    done = run(project, models="fake/RED")
-    assert done.err.count("no such words") == 1
-    assert "warning: prompts/alpha.md, prompts/beta.md: rule r2 cites words" in done.err
-
-
-def test_a_gate_calls_prompts_of_one_name_by_their_files(tmp_path: Path) -> None:
-    (tmp_path / "promptpex.toml").write_text('judge = ["none"]\n', encoding="utf-8")
-    for folder in ("sales", "support"):
-        write_prompt(tmp_path / folder, "mail", cases=2)
-    ran = run(tmp_path, "sales", "support", models="fake/red")
-    assert ran.code == 0
-    assert "fake/red: failures on all 2 prompts." in ran.out
-    gate = in_process("gate", "--max-non-compliance", "10%", cwd=tmp_path)
-    assert gate.code == 1
-    assert [line.split(":")[0] for line in gate.out.splitlines()] == [
-        "FAIL  sales/mail.md",
-        "FAIL  support/mail.md",
-    ]
-    assert "2 of 2 prompts (sales/mail.md, support/mail.md)" in gate.err
 
 
 def test_a_batch_from_elsewhere_names_no_run_outside_the_folder_of_the_runs(ran: Path, batch: dict[str, Any]) -> None:

@@ -70,22 +70,6 @@ async def test_a_budget_stops_cleanly_and_a_larger_one_pays_only_the_rest(
     assert f"{12 - answered} requests sent, {answered} answers from the store" in again.out
 
 
-async def test_no_budget_at_all_is_reported_with_code_0_and_the_store_answers_all_the_same(
-    tmp_path: Path, scripted: ScriptedServer
-) -> None:
-    here = place(tmp_path, cells=4)
-    script = scripted.otherwise = Script()
-    done = await command(asked(here, scripted, "--max-requests", "0"))
-    assert (done.code, script.sent) == (0, 0), done.err
-    assert "4 budget" in done.out
-    assert "not complete (budget)" in done.out
-    assert not list(here.folder.glob("results/*"))
-    assert (await command(asked(here, scripted))).code == 0
-    free = await command(asked(here, scripted, "--max-requests", "0"))
-    assert free.code == 0, free.err
-    assert reasons(here.rows()) == {}
-
-
 async def test_a_model_of_unknown_price_is_refused_before_anything_is_sent(
     tmp_path: Path, scripted: ScriptedServer
 ) -> None:

@@ -80,7 +80,6 @@ CALLS = (
         for layout in ("text", "json", "github", "markdown", "junit")
     ),
     "gate latest --baseline blessed",
-    "grade latest --status",
     "align latest",
     "export jsonl latest --out rows.jsonl",
     *(f"check rows.jsonl --assertions checks.yaml --format {layout}" for layout in ("table", "csv", "json", "junit")),
@@ -100,6 +99,7 @@ async def test_no_command_prints_what_is_obeyed(project: Path) -> None:
     assert {"export junit latest", "export csv latest"} <= shown
 
 
+@pytest.mark.long
 async def test_tests_of_pytest_print_nothing_that_is_obeyed(project: Path) -> None:
     await asyncio.to_thread(in_process, "run", "prompt.md", cwd=project)
     await asyncio.to_thread(in_process, "export", "pytest", "latest", "-o", "test_prompt.py", cwd=project)

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import kill_runs
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_runs_killed_at_random_moments_lose_nothing_and_pay_again_what_was_in_flight(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

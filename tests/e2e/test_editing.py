@@ -14,7 +14,6 @@ import pytest_asyncio
 from ruamel.yaml import YAML
 
 from promptpex.specs.file import read_spec
-from promptpex.workflow.validation.validate import validate
 from tests.e2e.command import Done, in_process
 from tests.e2e.scripted_author import AUTHOR, Author
 from tests.servers import ScriptedServer, Seen, Step, completion_body
@@ -210,43 +209,6 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
     await session("validate", "prompt.md")
     again = await session("run", "prompt.md", "--models", "openai/under-test", "--judge", "none")
     assert "has changed" not in again.err
-
-
-@pytest.mark.slow
-@pytest.mark.embedded
-def test_the_session_on_a_very_small_model_never_breaks_a_file(
-    tmp_path: Path, shallow: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PROMPTPEX_EMBEDDED_MODEL", str(shallow))
-    small = ("--author", "embedded/smollm2-135m?max_tokens=64", "--inverse-cases", "0")
-    rules = ("--no-checks", "--max-rules", "1")
-    few = ("--rounds", "0", "--cases-per-rule", "1")
-    (tmp_path / "prompt.md").write_text("Label the mood of a {{review}}. Reply in one word.\n", encoding="utf-8")
-    spec, cases = tmp_path / "prompt.spec.yaml", tmp_path / "prompt.cases.yaml"
-
-    def machine(verb: str, *more: str) -> str:
-        done = in_process(verb, "prompt.md", *small, *more, cwd=tmp_path)
-        assert done.code in (0, 3), done.err
-        assert "Traceback" not in done.err
-        assert not [problem.text() for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
-        return done.err
-
-    assert "do not rely on them" in machine("extract", *rules)
-    if not spec.exists():  # not one rule could be read: then a person writes the spec
-        spec.write_text("prompt: prompt.md\nprompt_fingerprint: old\nrules:\n", encoding="utf-8")
-    spec.write_text(spec.read_text(encoding="utf-8") + MINE, encoding="utf-8")
-    if not cases.exists():
-        cases.write_text(
-            f"prompt: prompt.md\ncases:\n{OWN_CASES.replace('r3', 'mine').replace('r2', 'mine')}", encoding="utf-8"
-        )
-    hands = [item(spec.read_text(encoding="utf-8"), "mine")]
-    own = [item(cases.read_text(encoding="utf-8"), name) for name in ("own-1", "own-2")]
-    machine("generate", *few)
-    (tmp_path / "prompt.md").write_text("Label the mood of a {{review}}. Use small letters.\n", encoding="utf-8")
-    machine("extract", "--update", *rules)
-    assert all(block in spec.read_text(encoding="utf-8") for block in hands)
-    assert all(block in cases.read_text(encoding="utf-8") for block in own)
-    assert "# sent by a customer, word for word" in cases.read_text(encoding="utf-8")
 
 
 PLURAL = """\

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.codecs.files.find_settings_files import user_file
 from tests.e2e.faults import Place, command, place
 from tests.servers import ScriptedServer, Step, completion_body
 
@@ -75,11 +74,3 @@ async def test_no_key_of_the_file_goes_anywhere_else(
     done = await command(here.arguments(*flags))
     assert done.code == 0, done.err
     assert keys_sent(scripted) == {"Bearer the-users-own-key-1" if way == "environment" else None}
-
-
-async def test_the_variable_that_the_user_named_may_stand_in_the_file(here: Place, scripted: ScriptedServer) -> None:
-    user_file().parent.mkdir(parents=True)
-    user_file().write_text(small(scripted), encoding="utf-8")
-    done = await command(here.arguments("--models", "small", "--judge", "none"))
-    assert done.code == 0, done.err
-    assert keys_sent(scripted) == {f"Bearer {KEY}"}

@@ -24,7 +24,6 @@ FAR_AHEAD = Step(status=429, body=b"", headers={"Retry-After": "Thu, 31 Dec 2099
 """As they come when the server's clock or ours has jumped."""
 
 BROKEN = Step(status=500, body=b"oops")
-WORD = "fox"
 
 
 @pytest.fixture(autouse=True)
@@ -61,17 +60,13 @@ def one_question(step: Step) -> Fault:
 
 
 PASSING: list[tuple[str, Fault]] = [
-    ("429 storm, Retry-After: 0.3 s", first(8, LATER)),
     ("429 storm without Retry-After", first(4, REFUSED)),
     ("429 storm, Retry-After: a date in the past", first(6, LONG_AGO)),
-    ("500 twice in a row", first(2, BROKEN)),
     (
         "503 with an HTML page",
         first(2, Step(status=503, body=b"<html>down</html>", headers={"Content-Type": "text/html"})),
     ),
-    ("connection cut before the status line", first(2, Step(drop=0))),
     ("connection cut in the middle of the body", first(2, Step(drop=60))),
-    ("Content-Length longer than the body", first(2, Step(declared=5000))),
     ("half a JSON document, twice", first(2, Step(body=completion_body("NN")[:50]))),
 ]
 
@@ -85,13 +80,9 @@ async def test_what_passes_costs_patience_and_no_answer(
 
 LASTING: list[tuple[str, Step, str]] = [
     ("one question always gives 500", BROKEN, "unavailable"),
-    ("one question hangs", Step(delay_s=30), "timed-out"),
     ("one question drips, 16 bytes in 0.5 s", Step(drip_s=0.5), "timed-out"),
     ("one question gives half a JSON document", Step(body=completion_body("NN")[:50]), "malformed"),
-    ("one question gives malformed JSON", Step(body=b'{"choices": [{"message": }]}'), "malformed"),
     ("one question gives an HTML page as 200", Step(body=b"<p>hi", headers={"Content-Type": "text/html"}), "malformed"),
-    ("one question gives an empty body", Step(body=b""), "malformed"),
-    ("one question gives JSON of another kind", Step(body=b'[{"generated_text": "NN"}]'), "malformed"),
     ("one question gives bytes that are not text", Step(body=b"\xff\xfe\x00" * 400), "malformed"),
     ("one question is filtered", Step(status=400, body=error_body("blocked", "content_filter")), "filtered"),
     (
@@ -100,7 +91,6 @@ LASTING: list[tuple[str, Step, str]] = [
         "context-too-small",
     ),
     ("one question is redirected", Step(status=302, headers={"Location": "http://127.0.0.1:1/"}), "bad-request"),
-    ("one question gives 40 MB", Step(body=b" " * (40 * 2**20)), "malformed"),
 ]
 
 
@@ -115,10 +105,8 @@ async def test_what_lasts_is_the_outcome_of_that_question_alone(
 
 NOBODY: list[tuple[str, Step, str]] = [
     ("429 without end", LATER, "rate-limited"),
-    ("429, Retry-After: one day", TOMORROW, "rate-limited"),
     ("429, Retry-After: a date far ahead", FAR_AHEAD, "rate-limited"),
     ("401", Step(status=401, body=error_body("bad key", "invalid_api_key")), "not-authorised"),
-    ("402, no money left", Step(status=429, body=error_body("no money", "insufficient_quota")), "not-authorised"),
     ("410, the model is retired", Step(status=410, body=error_body("model is retired")), "retired-model"),
 ]
 
@@ -145,19 +133,6 @@ async def test_a_model_that_disappears_halfway(tmp_path: Path, scripted: Scripte
         expected=expected,
         code=0,
     )
-
-
-async def test_json_of_the_wrong_content_type_is_read_all_the_same(tmp_path: Path, scripted: ScriptedServer) -> None:
-    odd = Step(body=completion_body("NN"), headers={"Content-Type": "text/plain"})
-    await campaign("JSON as text/plain", place(tmp_path), scripted, first(0, GOOD), expected={}, code=0, good=odd)
-
-
-async def test_a_reply_of_seven_megabytes_is_kept_whole(tmp_path: Path, scripted: ScriptedServer) -> None:
-    here = place(tmp_path, cells=1)
-    text = "NN " * (7 * 2**20 // 3)
-    huge = Step(body=completion_body(text))
-    await campaign("a reply of 7 MB", here, scripted, first(0, GOOD), expected={}, code=0, good=huge)
-    assert all(len(completion) > len(text) for completion in here.stored().values())
 
 
 async def test_a_name_that_does_not_resolve(tmp_path: Path, scripted: ScriptedServer) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,8 @@ import pytest
 import pytest_asyncio
 from ruamel.yaml import YAML
 
-from promptpex.core.sentences import sentences
-from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
-from promptpex.specs.source_quotes import instruction_text
-from tests.e2e.command import ROOT, Done, in_process
+from tests.e2e.command import Done, in_process
 from tests.e2e.scripted_author import AUTHOR, Author, fenced
 from tests.servers import ScriptedServer
 
@@ -155,38 +151,6 @@ async def test_types_scenarios_samples_and_notes_from_front_matter(place: Place)
     assert sent[-1]["content"].startswith("please help")
 
 
-async def test_settings_go_over_front_matter(place: Place) -> None:
-    place.write("prompt.md", TYPED)
-    place.write("real.csv", "text,urgency,count,order\nfrom the file,low,1,{}\n")
-    place.write(
-        "promptpex.toml",
-        "samples = [{text = 'from settings', urgency = 'low', count = 1, order = '{}'}]\n"
-        "language = 'vi'\n[instructions]\ncases = 'LONG ONES'\n[[scenarios]]\nname = 'only'\nfixed = {count = 5}\n",
-    )
-    author = Author({"Reply in one word.": "It is one word."}, value=typed)
-    await place(author, "extract", "prompt.md")
-    await place(author, "generate", "prompt.md")
-    cases = place.yaml("prompt.cases.yaml")["cases"]
-    assert {(case["scenario"], case["inputs"]["count"]) for case in cases} == {("only", 5)}
-    assert set(place.shown("note")) == {"LONG ONES"}
-    assert set(place.shown("language")) == {"vi"}
-    assert all("from settings" in text and "from the file" not in text for text in place.shown("samples"))
-    place.write("promptpex.toml", "[instructions]\ncase = 'x'\n")
-    done = await place(author, "generate", "prompt.md", code=2)
-    assert "there is no stage 'case'; did you mean 'cases'?" in done.err
-
-
-async def test_values_that_do_not_fit_their_type_are_excluded(place: Place) -> None:
-    place.write("prompt.md", TYPED.replace("  - file: real.csv\n", ""))
-    odd = {**VALUES, "count": "NaN", "order": "1e999"}
-    author = Author({"Reply in one word.": "It is one word."}, value=lambda aim, name, number: odd[name])
-    await place(author, "extract", "prompt.md")
-    done = await place(author, "generate", "prompt.md", "--rounds", "0")
-    cases = place.yaml("prompt.cases.yaml")["cases"]
-    assert all("count is" in case["invalid"] for case in cases)
-    assert "excluded as invalid" in done.err
-
-
 async def test_a_prompt_with_context_gets_both_kinds(place: Place) -> None:
     place.write(
         "prompt.md", "Answer from the context alone. Say so if it is not there.\n\n{{context}}\n\n{{question}}\n"
@@ -196,20 +160,6 @@ async def test_a_prompt_with_context_gets_both_kinds(place: Place) -> None:
     await place(author, "generate", "prompt.md", "--inverse-cases", "2")
     cases = place.yaml("prompt.cases.yaml")["cases"]
     assert sorted(case["answer_in_context"] for case in cases) == [False, False, True, True]
-
-
-async def test_variants_are_looked_at_in_the_run_that_makes_them(place: Place) -> None:
-    place.write(
-        "prompt.md", "---\ninputs:\n  review: {max_length: 60}\n---\nLabel it. Reply in one word.\n\n{{review}}\n"
-    )
-    author = Author({"Reply in one word.": "It is one word."})
-    await place(author, "extract", "prompt.md")
-    await place(author, "generate", "prompt.md", "--expansion", "1")
-    cases = {case["id"]: case for case in place.yaml("prompt.cases.yaml")["cases"]}
-    long = {name: case for name, case in cases.items() if "expanded_from" in case}
-    assert len(long) == 3
-    assert all(("invalid" in case) == (len(case["inputs"]["review"]) > 60) for case in long.values())
-    assert not any("invalid" in case for name, case in cases.items() if name not in long)
 
 
 async def test_cases_of_other_forms_keep_everything(place: Place) -> None:
@@ -233,29 +183,6 @@ async def test_cases_of_other_forms_keep_everything(place: Place) -> None:
         assert json.loads(run.out)["models"][0]["outputs"] == len(suite)
     assert author.stages["cases"] == 2
     assert author.asked - asked == len(suite)
-
-
-async def test_the_vietnamese_benchmark(place: Place) -> None:
-    shutil.copy(ROOT / "benchmarks" / "phan-loai-y-kien" / "prompt.md", place.folder / "prompt.md")
-    instructions = instruction_text(read(place.folder / "prompt.md"))
-    sentence = next(part for part in sentences(instructions) if part in instructions and "{" not in part)
-    author = Author(
-        {sentence: "Câu trả lời chỉ gồm một nhãn."},
-        value=lambda aim, name, number: f"Khách hàng nói: hàng về trễ {number} ngày, đóng gói cẩu thả ({len(aim)}).",
-        intent="Phân loại ý kiến của khách hàng.",
-    )
-    await place(author, "extract", "prompt.md")
-    done = await place(author, "generate", "prompt.md", "--language", "vi")
-    assert "Lint" not in done.out
-    cases = (place.folder / "prompt.cases.yaml").read_text(encoding="utf-8")
-    assert "Khách hàng nói: hàng về trễ 0 ngày" in cases
-    run = await place(author, "run", "prompt.md", "--models", "openai/m", "--judge", "none", "--json")
-    assert json.loads(run.out)["models"][0]["errors"] == 0
-    english = Author(
-        {sentence: "Câu trả lời chỉ gồm một nhãn."}, value=lambda *_: "Он написал это по-русски, целиком и полностью."
-    )
-    done = await place(english, "generate", "prompt.md", "--language", "vi", "--cases-per-rule", "4", "--rounds", "0")
-    assert "excluded as invalid" in done.err
 
 
 async def test_more_cases_and_fewer(place: Place) -> None:
@@ -307,18 +234,3 @@ async def test_keeping_fewer_than_are_people_s_own_asks_nobody(place: Place) -> 
     assert "3 are yours and stay." in kept.out
     assert author.asked == asked
     assert (place.folder / "prompt.cases.yaml").read_text(encoding="utf-8").endswith(OWN.partition("cases:")[2])
-
-
-async def test_people_s_cases_fill_their_places_before_cases_are_rated(place: Place) -> None:
-    place.write("prompt.md", "Label it. Reply in one word.\n\n{{review}}\n")
-    author = Author({"Reply in one word.": "It is one word."})
-    await place(author, "extract", "prompt.md")
-    place.write("prompt.cases.yaml", OWN)
-    asked = author.asked
-    done = await place(author, "generate", "prompt.md", "--keep-best", "20")
-    assert "(0 made, 3 kept, 0 retired)" in done.out
-    assert "made before the rating" not in done.err
-    assert (author.asked - asked, author.stages["ratings"]) == (1, 1)
-    done = await place(author, "generate", "prompt.md", "--keep-best", "20", "--cases-per-rule", "3")
-    assert "1 case is made before the rating, for r1: cases_per_rule and inverse_cases set how many" in done.err
-    assert "(1 made, 3 kept, 0 retired)" in done.out

@@ -23,7 +23,7 @@ rules:
 THINGS = ("cherry", "lemon", "leaf")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.embedded
 def test_every_step_of_the_loop_runs_on_a_very_small_model(
     tmp_path: Path, shallow: Path, monkeypatch: pytest.MonkeyPatch

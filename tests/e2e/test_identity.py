@@ -9,7 +9,6 @@ import pytest
 
 import promptpex
 from promptpex import FakeClient
-from promptpex.workflow.roles import with_weights
 from tests.e2e.faults import Place, command, place
 from tests.samples import prompt, spec, suite
 from tests.servers import ScriptedServer, Seen, Step, completion_body
@@ -44,20 +43,6 @@ async def test_the_server_is_part_of_a_run(tmp_path: Path, scripted: ScriptedSer
         other.otherwise = Step(completion_body("VB"))
         for server in (scripted, other):
             await run(here, "--models", "openai/m", "--api-base", f"{server.url}/v1", "--judge", "none")
-        assert (scripted.count, other.count) == (2, 2)
-    assert len(folders(here)) == 2
-
-
-async def test_the_environments_server_is_part_of_a_run(
-    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scripted.otherwise = Step(completion_body("NN"))
-    here = place(tmp_path, cells=2)
-    async with ScriptedServer() as other:
-        other.otherwise = Step(completion_body("VB"))
-        for server in (scripted, other):
-            monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-            await run(here, "--models", "gpt-4o-mini", "--judge", "none")
         assert (scripted.count, other.count) == (2, 2)
     assert len(folders(here)) == 2
 
@@ -98,17 +83,3 @@ def test_other_weights_are_asked_anew(tmp_path: Path) -> None:
         runs.add(made.manifest.run)
     assert len(runs) == 2
     assert len(client.requests) == 2 * len(suite().cases)
-
-
-def test_other_weights_are_another_model(tmp_path: Path) -> None:
-    from promptpex.llm.names import parse_model
-
-    model = parse_model("embedded/smollm2-135m")
-    assert with_weights(model, None) == model
-    ids = []
-    for text in (b"GGUF one", b"GGUF two"):
-        path = tmp_path / "other.gguf"
-        path.write_bytes(text)
-        ids.append(with_weights(model, str(path)).backend)
-    assert None not in ids
-    assert len(set(ids)) == 2

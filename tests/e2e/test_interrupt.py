@@ -9,13 +9,12 @@ import asyncio
 import contextlib
 import json
 import os
-import pty
 import signal
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, sound, until
+from tests.e2e.faults import MODEL, Place, Script, command, place, reasons, sound, until
 from tests.e2e.processes import asked, ended, nobody_stays, started
 from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Step, completion_body
@@ -40,15 +39,12 @@ def written(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.yaml"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(
-    tmp_path: Path, scripted: ScriptedServer, number: signal.Signals
-) -> None:
+async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(tmp_path: Path, scripted: ScriptedServer) -> None:
     here = place(tmp_path)
     script = scripted.otherwise = hanging_after(5)
     process = await started(asked(here, scripted), here)
     await sent(script, 9)
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     done = await ended(process)
     assert done.code == 130, done.err
     rows = here.rows()
@@ -65,22 +61,9 @@ async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(
     assert script.twice == 0
     assert sum(script.paid.values()) == 12
     TALLY.rows.append(
-        Row(f"{number.name} while the server hangs", 12, 5, "4 cut-by-stop, 3 interrupted", done.code, 7, script.twice)
+        Row("SIGINT while the server hangs", 12, 5, "4 cut-by-stop, 3 interrupted", done.code, 7, script.twice)
     )
     assert "partial" not in here.manifest()
-
-
-async def test_what_is_in_flight_may_finish(tmp_path: Path, scripted: ScriptedServer) -> None:
-    here = place(tmp_path)
-    script = scripted.otherwise = Script(good=Step(body=GOOD.body, delay_s=1.0))
-    process = await started(asked(here, scripted, "-q", "--json"), here)
-    await sent(script, 4)
-    process.send_signal(signal.SIGINT)
-    done = await ended(process)
-    assert done.code == 130, done.err
-    assert json.loads(done.out)["partial"] == "interrupted"
-    assert reasons(here.rows()) == {"interrupted": 12 - script.sent}
-    assert len(here.stored()) == script.sent < 12
 
 
 async def test_twice_ends_at_once_and_the_store_is_whole(tmp_path: Path, scripted: ScriptedServer) -> None:
@@ -137,33 +120,7 @@ async def test_while_it_waits_for_another_process_it_ends_as_soon(tmp_path: Path
     assert script.sent == 4, "what another process asks was asked"
 
 
-async def test_in_a_terminal_with_live_bars(tmp_path: Path, scripted: ScriptedServer) -> None:
-    here = place(tmp_path)
-    script = scripted.otherwise = hanging_after(5)
-    terminal, inner = pty.openpty()
-    seen: list[bytes] = []
-    loop = asyncio.get_running_loop()
-    loop.add_reader(terminal, lambda: seen.append(os.read(terminal, 65536)))
-    try:
-        process = await started(asked(here, scripted), here, stderr=inner)
-        await sent(script, 9)
-        process.send_signal(signal.SIGINT)
-        done = await ended(process)
-        await asyncio.sleep(0.1)
-    finally:
-        loop.remove_reader(terminal)
-        os.close(terminal)
-        os.close(inner)
-    shown = b"".join(seen).decode("utf-8", "replace")
-    assert done.code == 130
-    assert "stopping: waiting" in shown
-    assert "5/12" in shown or "12/12" in shown
-    assert shown.endswith(("\n", "\x1b[?25h"))
-    assert "\x1b[?25h" in shown, "the cursor was not shown again"
-    assert "To continue: promptpex run " in shown
-
-
-@pytest.mark.parametrize("pause", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("pause", [0.0, 0.3])
 async def test_many_in_a_row_end_it_with_its_own_code(tmp_path: Path, scripted: ScriptedServer, pause: float) -> None:
     """A build server that is impatient sends several; none may end the process while it closes the store."""
     here = place(tmp_path)

@@ -97,13 +97,3 @@ async def test_two_that_run_the_same_at_once_ask_once_and_leave_one_run(
     assert (folder / "outputs.jsonl").read_bytes().count(b"\n") == here.cells
     assert (folder / "report.html").exists()
     assert not list(here.folder.glob("results/*/.*"))
-
-
-async def test_two_fresh_ones_at_once_leave_two_runs(tmp_path: Path, scripted: ScriptedServer) -> None:
-    here = place(tmp_path)
-    scripted.otherwise = Step(body=GOOD.body, delay_s=0.05)
-    both = [await started(asked(here, scripted, "--fresh"), here) for _ in range(2)]
-    for done in await asyncio.gather(*map(ended, both)):
-        assert done.code == 0, done.err
-    assert [folder.name.partition("-")[2] for folder in folders(here)] == ["", "2"]
-    assert [partial(folder) for folder in folders(here)] == [None, None]

@@ -9,13 +9,7 @@ import pytest
 
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
-from promptpex.core.records import ModelName
-from promptpex.llm.fake import FakeClient
-from promptpex.llm.names import provider_of
-from promptpex.llm.providers import key_for
 from promptpex.llm.providers.prices import known_providers
-from promptpex.workflow.roles import provider_options
-from promptpex.workflow.session import Session, open_session
 from tests.e2e.command import Done
 from tests.e2e.faults import Place, command, place
 from tests.e2e.scripted_author import Author
@@ -107,32 +101,6 @@ async def test_a_server_of_the_file_is_asked_without_a_key(
     assert f"no key is sent to {scripted.url}" in done.err
 
 
-ROLES = {
-    "models": ("run", "--judge", "none"),
-    "judge": ("run", "--models", "fake/NN", "--judge-all"),
-    "author": ("extract", "--force"),
-}
-NAMES = (
-    "openai/m?api_base={url}/v1&temperature=0.5&top_k=3",
-    "gpt-4o-mini?api_base={url}/v1&reasoning_effort=low&seed=7",
-    "ollama/m?api_base={url}&think=true",
-    "m:1?api_base={url}&num_ctx=2048",
-)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("role", ROLES)
-async def test_no_role_of_the_file_takes_a_key_along(
-    here: Place, scripted: ScriptedServer, role: str, name: str
-) -> None:
-    settings(here, f'{role} = "{name.format(url=scripted.url)}"\n')
-    verb, *flags = ROLES[role]
-    done = await command(here.arguments(*flags, "--timeout", "5", verb=verb))
-    assert scripted.count > 0, done.err
-    assert leaked(scripted) == set()
-    assert f"no key is sent to {scripted.url}" in done.err
-
-
 @pytest.mark.parametrize("way", ["name", "server"])
 async def test_a_whole_job_by_models_of_the_file_takes_no_key_along(
     here: Place, scripted: ScriptedServer, way: str
@@ -152,38 +120,6 @@ async def test_a_whole_job_by_models_of_the_file_takes_no_key_along(
         assert done.code in (0, 3), done.err
         assert author.stages[shows], (verb, author.stages)
     assert leaked(scripted) == set()
-
-
-EACH_ROLE = ("models", "author", "judge", "expected")
-
-
-def filled(session: Session, role: str) -> ModelName:
-    """The model that the settings put into a role."""
-    if role == "models":
-        return session.roles.models()[0]
-    if role == "expected":
-        assert session.settings.expected is not None
-        return session.roles.named(session.settings.expected)
-    return (session.roles.author() if role == "author" else session.roles.judges()[0]).model
-
-
-async def test_no_provider_in_any_role_is_asked_where_the_file_says(here: Place) -> None:
-    """Every name of litellm's list with parameters that may be said, beside a server that the file names."""
-    for provider in sorted(known_providers() | {"openai", "ollama"}):
-        label = f"{provider}/m?temperature=0.3&top_k=3&reasoning_effort=low"
-        given = "".join(f'{role} = "{label}"\n' for role in EACH_ROLE)
-        settings(here, f'api_base = "http://127.0.0.1:9/v1"\n{given}')
-        resolved = load({"store": str(here.store)}, start=here.prompt.parent, env={})
-        async with open_session(resolved, provider=FakeClient(["OK"])) as session:
-            models = [filled(session, role) for role in EACH_ROLE]
-        options = provider_options(resolved)
-        assert options.key_servers == frozenset()
-        for model in models:
-            if provider_of(model.name, model.api_base) == "litellm":
-                assert model.api_base is None, provider
-            else:
-                assert model.api_base is not None
-                assert key_for(model.api_base, options.key_servers) is None
 
 
 async def test_the_user_can_allow_it(
@@ -206,16 +142,6 @@ async def test_the_user_can_allow_it(
     settings(here, 'models = ["openai/p"]\n')
     assert (await run(here)).code == 0
     assert leaked(scripted) == {"PROMPTPEX_API_KEY"}
-
-
-async def test_another_port_of_the_users_own_host_gets_no_key(
-    here: Place, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    settings(here, f'models = ["gpt-4o-mini?api_base={scripted.url}/v1"]\n')
-    assert (await run(here)).code == 0
-    assert scripted.count == 2
-    assert leaked(scripted) == set()
 
 
 async def test_without_settings_the_file_says_nothing(here: Place, scripted: ScriptedServer) -> None:

@@ -50,18 +50,6 @@ async def test_names_are_shown_and_no_request_depends_on_them(here: Place, scrip
     assert {model["model"] for model in json.loads(renamed.out)["models"]} == {"icy", "hot"}
 
 
-async def test_a_name_of_the_settings_has_its_price_everywhere(here: Place, scripted: ScriptedServer) -> None:
-    settings(here, small(scripted, "price_input = 1000000\nprice_output = 0\n"))
-    estimated = await command(here.arguments("--models", "small", "--judge", "none", "--json", verb="estimate"))
-    (line,) = json.loads(estimated.out)
-    assert (line["model"], line["cost_usd"]) == ("small", line["tokens_in"])
-    capped = await command(here.arguments("--models", "small", "--judge", "none", "--max-cost", "0.5"))
-    assert scripted.count == 0, capped.err
-    done = await command(here.arguments("--models", "small", "--judge", "none"))
-    assert done.code == 0, done.err
-    assert [float(row["cost_usd"]) for row in here.rows()] == [20.0, 20.0]
-
-
 async def test_a_key_goes_to_the_server_of_its_name_alone(here: Place, scripted: ScriptedServer) -> None:
     user_file().parent.mkdir(parents=True)
     user_file().write_text(small(scripted, 'key_env = "SMALL_API_KEY"\n'), encoding="utf-8")
@@ -93,24 +81,6 @@ async def test_a_server_of_the_project_gets_no_key_of_the_users_name(here: Place
     done = await command(here.arguments("--models", "small", "--judge", "none"))
     assert scripted.count == 0
     assert f"the key in SMALL_API_KEY is not sent to {scripted.url}" in done.err
-
-
-async def test_names_without_a_choice_ask_nobody(here: Place, scripted: ScriptedServer) -> None:
-    settings(here, small(scripted))
-    done = await command(here.arguments("--judge", "none"))
-    assert (done.code, scripted.count) == (2, 0)
-    assert "no model under test is named; write --models small" in done.err
-    settings(here, f'[models]\nunder_test = ["small"]\n{small(scripted)}')
-    assert (await command(here.arguments("--judge", "none"))).code == 0
-    assert scripted.count == 2
-
-
-async def test_models_lists_the_names_of_the_settings(here: Place, scripted: ScriptedServer) -> None:
-    settings(here, small(scripted, "temperature = 0\n"))
-    done = await command(["models", "--json", "--config", str(here.prompt.with_name("promptpex.toml"))])
-    named = [model for model in json.loads(done.out) if model["name"] == "small"]
-    assert [(model["provider"], model["roles"]) for model in named] == [("openai-compatible", [])]
-    assert f"openai/x?temperature=0.0&api_base={scripted.url}/v1" in named[0]["note"]
 
 
 async def test_replies_are_pruned_by_the_name_of_their_model(here: Place, scripted: ScriptedServer) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from pathlib import Path
 
 import pytest
@@ -36,15 +35,6 @@ async def test_a_refused_parameter_is_reported_everywhere(tmp_path: Path, script
     assert again.code == 0, again.err
     assert scripted.count == sent
     assert [REFUSAL in notice for notice in here.manifest()["notices"]] == [True], "the replies are the same ones"
-
-
-async def test_log_and_results_are_for_their_owner(tmp_path: Path) -> None:
-    here, log = place(tmp_path, cells=1), tmp_path / "run.jsonl"
-    done = await command(here.arguments("--models", "fake/NN", "--judge", "none", "--log", str(log)))
-    assert done.code == 0, done.err
-    assert stat.S_IMODE(log.stat().st_mode) == 0o600
-    (manifest,) = here.folder.glob("results/*/*/manifest.json")
-    assert stat.S_IMODE(manifest.parent.stat().st_mode) == 0o700
 
 
 async def test_a_download_is_reported_while_it_goes_on(

@@ -97,7 +97,7 @@ async def test_a_hosted_model_is_reached_for_at_its_own_address_alone(tmp_path: 
     assert set(hosts) == {"api.openai.com"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_so_is_one_through_litellm(tmp_path: Path) -> None:
     hosts = await _hosts_of(place(tmp_path, cells=2), "anthropic/claude-3-haiku-20240307")
     assert set(hosts) <= {"api.anthropic.com"}

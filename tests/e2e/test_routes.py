@@ -7,16 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import promptpex
-from promptpex import FakeClient
-from promptpex.core.records import Completion
 from tests.e2e.faults import command, nothing_kept, place, reasons
-from tests.samples import prompt, spec, suite
 from tests.servers import ScriptedServer, Step, completion_body
 
 BEDROCK = "bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0"
 ROUTED = "openrouter/deepseek/deepseek-r1:free"
-TUNED = "ft:gpt-4o-mini-2024-07-18:org::abc"
 CONVERSED = {
     "output": {"message": {"role": "assistant", "content": [{"text": "NN"}]}},
     "stopReason": "end_turn",
@@ -71,23 +66,3 @@ async def test_an_ollama_that_only_fails_is_not_asked_without_end(
     assert done.code == 3, done.err
     nothing_kept(here, done, {reason: 2})
     assert 0 < scripted.count < 20
-
-
-async def test_an_estimate_prices_what_is_paid_for(tmp_path: Path) -> None:
-    here = place(tmp_path, cells=2)
-    done = await command(["estimate", str(here.prompt), "--models", f"{TUNED},{BEDROCK}", "--judge", "none", "--json"])
-    assert done.code == 0, done.err
-    prices = [line["cost_usd"] for line in json.loads(done.out)]
-    assert len(prices) == 2
-    assert all(price > 0 for price in prices)
-
-
-def test_a_budget_holds_for_a_fine_tuned_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    answer = Completion(text="RED", tokens_in=1000, tokens_out=1000)
-    client = FakeClient(lambda request: answer)
-    run = promptpex.run(
-        prompt(), spec(), suite(), models=TUNED, judge="none", client=client, max_cost=0.0014, concurrency=1, repeats=3
-    )
-    assert run.manifest.partial == "budget"
-    assert 0 < len(client.requests) < 3 * len(suite().usable())

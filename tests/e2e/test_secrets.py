@@ -138,11 +138,3 @@ async def test_a_key_in_an_address_or_the_settings_is_refused_and_not_repeated(t
         assert done.code == 2, (flags, done.err)
         assert IN_PASSING not in done.out + done.err
         assert not here.store.exists()
-
-
-def test_the_search_finds_what_is_there(tmp_path: Path) -> None:
-    for name in ("store.db", "run.jsonl", "recording.jsonl", "manifest.json"):
-        (tmp_path / name).write_text("x", encoding="utf-8")
-    (tmp_path / "run.jsonl").write_text(json.dumps({"said": f'"{IN_ERRORS}"'}), encoding="utf-8")
-    assert search(tmp_path, Done(0, "", f"key {IN_PASSING}"), {IN_ERRORS, IN_PASSING, "absent-key"}) != []
-    assert len(search(tmp_path, Done(0, "", f"key {IN_PASSING}"), {IN_ERRORS, IN_PASSING, "absent-key"})) == 2

@@ -46,7 +46,7 @@ CALLS = {
     "bless": ["bless", "latest"],
     "gate": ["gate", "latest", "--max-non-compliance", "10%"],
     "runs": ["runs"],
-    "grade": ["grade", "latest", "--status"],
+    "grade": ["grade", "latest", "--import", "none.jsonl"],
     "align": ["align", "latest"],
     "synthesize": ["synthesize", "prompt.md", "--dry-run", *WORKING],
     "select": ["select", "problem.json"],
@@ -106,7 +106,7 @@ def call(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not PROGRAM.exists(), reason="the command is not installed beside this Python")
 def test_no_command_imports_a_module_of_the_checkout(checkout: Path) -> None:
     assert set(CALLS) == set(COMMANDS) - {"view"}
@@ -120,7 +120,7 @@ def test_no_command_imports_a_module_of_the_checkout(checkout: Path) -> None:
     assert {name: ended[name] for name in worked} == dict.fromkeys(worked, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not PROGRAM.exists(), reason="the command is not installed beside this Python")
 def test_workers_of_a_ray_import_no_module_of_the_checkout(ray: str, checkout: Path) -> None:
     at = ("--engine", "ray", "--address", ray)

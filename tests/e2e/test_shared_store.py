@@ -55,7 +55,7 @@ def mortal(postgres: Cluster) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_many_clients_on_one_suite_pay_for_every_question_once(
     postgres: Cluster, tmp_path: Path, scripted: ScriptedServer
 ) -> None:

@@ -18,7 +18,7 @@ import pytest
 from promptpex.core.records import Completion
 from promptpex.store import SqliteStore
 from tests.e2e.command import Done, environment
-from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, sound
+from tests.e2e.faults import MODEL, Place, Script, command, place, reasons, sound
 from tests.e2e.tally import TALLY, Row
 from tests.fork_server.start import forking
 from tests.llm.questions import request
@@ -112,20 +112,6 @@ async def test_a_limit_on_the_size_of_files(tmp_path: Path, scripted: ScriptedSe
     await full_then_free("no file may pass 600 KB (RLIMIT_FSIZE)", here, scripted, done, script)
 
 
-async def test_results_on_a_full_disk(tmp_path: Path, scripted: ScriptedServer) -> None:
-    here = place(tmp_path, cells=30)
-    script = scripted.otherwise = Script(good=LONG)
-    disk = tmp_path / "disk"
-    with mounted(disk, "size=512k"):
-        done = await command(asked(here, scripted, "--results", str(disk)))
-        is_one_sentence(done, str(disk))
-    kept = len(here.stored())
-    healed = await command(asked(here, scripted))
-    assert healed.code == 0, healed.err
-    assert script.twice == 0
-    TALLY.rows.append(Row("the disk of the results is full", 30, kept, "the run ends, named", done.code, 30 - kept, 0))
-
-
 @pytest.mark.parametrize("what", ["store", "results", "log", "record"])
 async def test_a_folder_that_is_read_only(tmp_path: Path, scripted: ScriptedServer, what: str) -> None:
     here = place(tmp_path, cells=2)
@@ -198,22 +184,6 @@ def spoil(path: Path, damage: str) -> None:
         path.write_bytes(data[:4096] + b"\x5a" * (len(data) - 4096))
     else:
         path.write_bytes(data[: len(data) // 2])
-
-
-async def test_two_processes_on_one_store_pay_for_nothing_twice(tmp_path: Path, scripted: ScriptedServer) -> None:
-    here = place(tmp_path, cells=30)
-    script = scripted.otherwise = Script(good=Step(body=GOOD.body, delay_s=0.05))
-    results = [str(tmp_path / name) for name in ("one", "other")]
-    both = [await _beside(here, scripted, folder) for folder in results]
-    ended = await asyncio.gather(*(process.communicate() for process in both))
-    summaries = [json.loads(out) for out, _ in ended]
-    assert [process.returncode for process in both] == [0, 0], ended
-    assert [one["models"][0]["scored"] for one in summaries] == [30, 30]
-    assert script.twice == 0
-    assert script.sent == len(here.stored()) == 30
-    shares = [one["requests"]["requests"] for one in summaries]
-    assert sum(shares) == 30
-    TALLY.rows.append(Row("two processes on one store at once", 60, 60, "", 0, 0, script.twice))
 
 
 async def _beside(here: Place, server: ScriptedServer, results: str) -> asyncio.subprocess.Process:

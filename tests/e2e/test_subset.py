@@ -150,17 +150,6 @@ async def test_cases_chosen_by_their_outcome_carry_no_claim_anywhere(chance: Cha
     assert [one["ci_low"] for one in listed["results"]] == [None, None]
 
 
-async def test_an_older_record_that_says_it_in_words_alone_is_known(chance: Chance) -> None:
-    (path,) = [path for path in chance.results.glob("*/*/manifest.json") if '"again"' in path.read_text()]
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    assert manifest["subset"].pop("failed_in")
-    path.write_text(json.dumps(manifest), encoding="utf-8")
-    report = path.parent / "report.csv"
-    report.write_text(report.read_text().replace(",,,", ",0.5,,", 1), encoding="utf-8")
-    assert read_run(path.parent).models["ci_high"].isna().all()
-    assert "those that failed" in " ".join((await chance.on_runs("runs")).out.split())
-
-
 async def test_nothing_is_compared_with_cases_chosen_by_their_outcome(chance: Chance) -> None:
     for pair in (("before", "again"), ("again", "before")):
         done = await chance.on_runs("compare", *pair, "--fail-on-regression")
@@ -195,12 +184,6 @@ async def test_the_latest_run_that_decides_is_whole(chance: Chance) -> None:
     assert "nothing was scored" not in (await chance.on_runs("compare", "latest", "latest")).out
 
 
-def test_an_estimate_is_of_the_part(here: Place) -> None:
-    done = run(here, "--first", "4", "--json", verb="estimate")
-    (line,) = json.loads(done.out)
-    assert line["calls"] == 4
-
-
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
@@ -217,15 +200,6 @@ def test_a_wrong_choice_is_one_sentence_and_asks_nobody(here: Place, flags: tupl
     assert manifests(here) == {}
 
 
-def test_weights_of_the_whole_suite_do_not_stop_a_part(here: Place) -> None:
-    assert run(here, "--first", "1", "--weights", "r1=2").code == 0
-    suite = here.prompt.with_name("prompt.cases.yaml").read_text(encoding="utf-8")
-    last = suite.rpartition("    rule: ")[2].split()[0]
-    assert run(here, "--weights", f"{last}=2").code == 0
-    done = run(here, "--first", "1", "--weights", f"{last}=2")
-    assert done.code == 0, done.err
-
-
 @pytest.mark.parametrize(
     ("typed", "whole"),
     [
@@ -239,11 +213,3 @@ def test_the_command_for_the_whole_suite_is_the_one_that_was_typed(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["promptpex", *shlex.split(typed)])
     assert whole_suite_line() == (f"promptpex {whole}" if whole else "")
-
-
-def test_the_list_of_runs_says_which_are_parts(here: Place) -> None:
-    assert run(here, "--first", "3").code == 0
-    where = ("--results", str(here.folder / "results"))
-    (listed,) = json.loads(in_process("runs", "--json", *where, cwd=here.folder).out)
-    assert listed["subset"] == {"words": "the first 3", "cases": 3, "of": CASES}
-    assert f"(3/{CASES})" in in_process("runs", *where, cwd=here.folder, env={"COLUMNS": "80"}).out

@@ -14,7 +14,7 @@ import termios
 from pathlib import Path
 
 from tests.e2e.command import environment
-from tests.e2e.faults import MODEL, Script, command, place
+from tests.e2e.faults import MODEL, Script, place
 from tests.fork_server.start import forking
 from tests.servers import ScriptedServer, Step, completion_body
 
@@ -85,14 +85,3 @@ async def test_no_color_leaves_no_colour_on_a_terminal(tmp_path: Path, scripted:
     _, written = await asyncio.to_thread(in_terminal, arguments, tmp_path, NO_COLOR="1")
     assert "\x1b" in written
     assert not COLOUR.search(written)
-
-
-async def test_a_request_counts_when_it_is_sent_though_nobody_answers(tmp_path: Path, scripted: ScriptedServer) -> None:
-    here = place(tmp_path, cells=2)
-    scripted.otherwise = silent = Script(good=Step(body=completion_body("NN"), delay_s=60))
-    arguments = here.arguments("--models", MODEL, "--judge", "none", "--api-base", f"{scripted.url}/v1")
-    done = await command([*arguments, "--timeout", "0.2"])
-    assert done.code == 3
-    sent = re.search(r"\n(\d+) requests sent \(none answered\), 0 answers from the store\n", done.out)
-    assert sent is not None
-    assert int(sent[1]) == silent.sent

@@ -53,32 +53,6 @@ async def test_settings_below_name_where_their_runs_are(
     assert (await command(["report", named])).code == 0
 
 
-async def test_a_store_elsewhere_hides_nothing_beside_it(here: Place, scripted: ScriptedServer) -> None:
-    fresh = here.folder / "fresh"
-    await run(str(here.prompt), scripted, "--store", str(fresh / "store.db"))
-    assert [path.name for path in fresh.iterdir()] == ["store.db"]
-
-
-async def test_versions_of_a_prompt_share_no_file(
-    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = "Name {{x}} in one word.\n"
-    (tmp_path / "mail.v1.md").write_text(text, encoding="utf-8")
-    (tmp_path / "mail.v2.md").write_text(text, encoding="utf-8")
-    spec = f"prompt: mail.v1.md\nrules:\n  - {RULE}\n"
-    (tmp_path / "mail.spec.yaml").write_text(spec, encoding="utf-8")
-    cases = "prompt: mail.v1.md\ncases:\n  - {id: c1, rule: r1, inputs: {x: red}}\n"
-    (tmp_path / "mail.cases.yaml").write_text(cases, encoding="utf-8")
-    scripted.otherwise = Step(completion_body("NN"))
-    await run("mail.v1.md", scripted)
-    monkeypatch.setenv("CI", "1")
-    other = await command(["run", "mail.v2.md", "--models", "fake/x", "--judge", "none"])
-    assert (other.code, "no author is named" in other.err) == (2, True), "it has no spec yet"
-    forced = await run("mail.v2.md", scripted, "--spec", "mail.spec.yaml", "--cases", "mail.cases.yaml")
-    assert "mail.spec.yaml is the spec of mail.v1.md, but is used for mail.v2.md" in forced.err
-
-
 async def test_numbers_of_any_length_and_prompts_below_break_no_command(
     tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import simulated_deadlines as simulated
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_intervals_cover_the_truth_however_a_run_ends() -> None:
     for name, joined, *_ in simulated.lines(np.random.default_rng(1), 30):
         assert float(joined) >= 90, name

@@ -14,7 +14,6 @@ from promptpex.workflow.alignment.card_page import CardOfRuns
 from promptpex.workflow.alignment.report_card import CardWishes
 from tests.alignment.folders import AlignedFolder
 from tests.web.browser import DESKTOP, PHONE, Browser, Page
-from tests.web.marked_pages import english_of, served_marked
 from tests.web.serving import Served, page_of, served, words
 
 SPEC = Spec(prompt="trip.md", rules=(Rule(id="r1", rule="The reply stays calm."),))
@@ -87,25 +86,10 @@ async def test_what_changed_since_another_run_of_the_prompt(world: AlignedFolder
         await page_of(server, "/card?against=trip/nowhere", 404)
 
 
-async def test_every_text_is_of_the_catalogue(world: AlignedFolder) -> None:
-    world.run({("r1", "judge:gpt"): "p" * 20}, SPEC, name="r0")
-    with served_marked(ports("r1")) as server:
-        page = await page_of(server, "/card?against=trip/r0")
-        async with server.session() as session, session.get("/card.json?against=trip/r0") as answer:
-            card = json.loads(await answer.text())
-    names = {"text", "word", "kappa", "FFR", "promptpex", "promptpex align --csv FILE"}
-    assert not english_of(page, card, names={*names, "[U+202E]abc \u0645\u0631\u062d\u0628\u0627"})
-
-
 async def test_a_run_whose_prompt_is_gone_is_a_sentence(world: AlignedFolder) -> None:
     world.prompt.unlink()
     with served(ports()) as server:
         assert "is not in this project" in words(await page_of(server, "/card", 422))
-
-
-async def test_without_a_card_there_is_no_page(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as server:
-        await page_of(server, "/card", 404)
 
 
 async def opened(browser: Browser, server: Served, size: tuple[int, int]) -> Page:

@@ -234,13 +234,3 @@ async def test_what_cannot_be_done_is_a_sentence(bench: Bench, action: str, sent
     assert status == 422
     assert why in reply["error"]
     assert bench.file.read_bytes() == before
-
-
-async def test_a_note_becomes_a_criterion_by_one_request(bench: Bench) -> None:
-    grade = bench.grade(bench.pool[2], "bad", "not in capitals")
-    with served(Ports(bench.path, criteria=bench.project)) as page_server:
-        status, reply = await posted(
-            page_server, "/criteria/from-note", {"grader": "ada", "item": grade.key, "subject": "output"}
-        )
-    assert (status, reply["sentence"].partition(";")[0]) == (200, "not_in_capitals is a criterion now")
-    assert bench.on_file().criteria[0].notes == (grade.id,)

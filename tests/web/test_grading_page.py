@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.records import Example, output_key
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.subjects import WHOLE, Subject
-from promptpex.web.interfaces import GradingPort, Ports
 from tests.web.browser import PHONE, Browser, Page
 from tests.web.grading_pool import RULES, SECRET, desk_of, hostile_items, items_of, ports_of, press, ready, texts
 from tests.web.hostile import HOSTILE, RUNS_SOMETHING
@@ -65,20 +63,6 @@ async def test_reasons_notes_rules_undo_and_the_way_back(tmp_path: Path, browser
         await press(page, "z")
         assert await page.text("#hint") == "Taken back: r3 is good."
         assert ("ada", "r3") not in standing(path)
-        assert page.failures == []
-
-
-async def test_what_a_log_does_not_say_and_how_an_output_was_chosen(tmp_path: Path, browser: Browser) -> None:
-    bare = Example(id=output_key({}, "red"), output="red", put_up="2026-03-01")
-    desk = GradingDesk([bare], RULES, tmp_path / "pos.grades.jsonl", second_share=0)
-    port = GradingPort(desk, "pos", "ada", variables=("word", "sentence"))
-    with served(Ports(tmp_path, start="/grade", grading=port)) as server:
-        page = await opened(browser, server)
-        assert await page.text("#inputs") == "The prompt's variables word, sentence are not recorded with this output."
-        assert await page.text("#sent") == "What the model was sent is not recorded with this output."
-        assert "chosen by" not in await page.text("#origin")
-        await press(page, "b")
-        assert "chosen by" in await page.text("#origin")
         assert page.failures == []
 
 
@@ -204,33 +188,6 @@ async def test_five_outputs_first(tmp_path: Path, browser: Browser) -> None:
         assert "enough to begin with" in await page.text("#countdown-left")
 
 
-async def test_a_policy_can_be_chosen_and_all_can_be_graded(tmp_path: Path, browser: Browser) -> None:
-    path = tmp_path / "pos.grades.jsonl"
-    with served(ports_of(desk_of(path, texts(4)))) as server:
-        page = await opened(browser, server)
-        await page.click("#progress summary")
-        await page.evaluate(
-            "(() => { const one = document.querySelector('#policy'); one.value = 'random';"
-            " one.dispatchEvent(new Event('change')); })()"
-        )
-        await ready(page)
-        await press(page, "g", "g", "g", "g")
-        assert await page.text("#finish-title") == "Every output is graded"
-    assert {grade.policy for grade in read_grades(path)} == {"random"}
-
-
-async def test_letters_are_known_by_their_place_on_a_keyboard_of_another_script(
-    tmp_path: Path, browser: Browser
-) -> None:
-    path = tmp_path / "pos.grades.jsonl"
-    with served(ports_of(desk_of(path, texts(3)))) as server:
-        page = await opened(browser, server)
-        for kind in ("rawKeyDown", "keyUp"):
-            await page.call("Input.dispatchKeyEvent", type=kind, key="г", code="KeyU", windowsVirtualKeyCode=85)
-        await ready(page)
-    assert standing(path) == {("ada", "output"): ["unsure"]}
-
-
 async def test_a_grade_that_the_disk_does_not_take_is_not_shown_as_given(tmp_path: Path, browser: Browser) -> None:
     path = tmp_path / "pos.grades.jsonl"
     with served(ports_of(desk_of(path, texts(3)))) as server:
@@ -290,9 +247,3 @@ async def test_hostile_texts_stay_texts(tmp_path: Path, browser: Browser) -> Non
         assert (page.dialogs, page.failures, page.console) == ([], [], [])
         assert all(address.startswith(f"{server.address}/grade/") for address in page.requests)
     assert standing(path)["ada", "output"] == ["unsure"] * (len(items) - 1)
-
-
-async def test_there_is_no_grading_page_without_something_to_grade(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as server:
-        async with server.session() as session, session.get("/grade") as response:
-            assert response.status == 404

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,9 @@ import aiohttp
 import pytest
 
 from promptpex.documents.human_grades import read_grades
-from promptpex.grading.opinions import Opinion
-from promptpex.grading.policies import POLICIES
 from promptpex.grading.subjects import WHOLE, Subject
-from promptpex.web.pages.grading import POLICIES as POLICIES_IN_WORDS
-from promptpex.web.pages.grading_views import opinion_views
 from tests.web.grading_pool import RULES, SECRET, desk_of, ports_of, texts
 from tests.web.serving import served
-
-Sent = Mapping[str, Any]
 
 
 async def ask(session: aiohttp.ClientSession, what: str, status: int = 200, **sent: Any) -> dict[str, Any]:
@@ -129,15 +122,6 @@ async def test_nothing_that_machines_or_others_say_is_sent_before_the_grade(tmp_
     assert (opinions[0]["reason"], opinions[1]["reason"]) == ("bob's secret", SECRET)
 
 
-def test_a_candidate_is_named_by_its_id_and_not_by_its_judge(tmp_path: Path) -> None:
-    desk = desk_of(tmp_path / "pos.grades.jsonl", texts(1))
-    item = desk.pool[0]
-    asked = Opinion("ask_city", "r1", "candidate", "0a1b2c", "pass", "")
-    desk.regard(desk.subjects, {item.id: (asked, Opinion("plain", "r1", "candidate", "", "pass", ""))})
-    desk.give("ada", item.id, "output", "good")
-    assert [one["who"] for one in opinion_views(desk, item, "ada")] == ["candidate ask_city", "candidate plain"]
-
-
 async def test_grades_of_other_programs_appear_and_old_words_are_marked(tmp_path: Path) -> None:
     path = tmp_path / "pos.grades.jsonl"
     older = desk_of(path, texts(2), (WHOLE, Subject("r1", "The output is short.", "output")))
@@ -187,11 +171,3 @@ async def test_progress_says_how_far_grading_is(tmp_path: Path) -> None:
     waiting = "8 bad outputs are still to be graded on r1: go back, or run `promptpex grade --on r1`."
     assert waiting in progress["finish"]
     assert measured in progress["finish"], "the whole outputs that are bad say nothing of a single rule"
-
-
-async def test_only_policies_that_there_are_can_be_chosen(tmp_path: Path) -> None:
-    assert list(POLICIES_IN_WORDS) == list(POLICIES)
-    with served(ports_of(desk_of(tmp_path / "pos.grades.jsonl", texts(2)))) as server:
-        async with server.session() as session:
-            assert "no policy is called" in (await ask(session, "next", 422, grader="ada", policy="best"))["error"]
-            assert "grader" in (await ask(session, "next", 422, policy="random"))["error"]

@@ -13,8 +13,7 @@ from promptpex.report import runs, summarise
 from promptpex.report.html_page import html
 from promptpex.report.runs.listing import RunList
 from promptpex.web.interfaces import Ports
-from tests.web.browser import DESKTOP, PHONE, Browser
-from tests.web.marked_pages import english_of, served_marked
+from tests.web.browser import Browser
 from tests.web.serving import page_of, served, words
 from tests.web.stored_runs import named_run, store, with_comparisons
 from tests.workflow.alignment.graded_run import graded, kept, made
@@ -50,18 +49,6 @@ async def test_the_list_says_what_came_of_each_run(results: Path) -> None:
     assert "letters other not complete ( budget ) 2026-01-20 03:04 – a, b (no report written yet; open it" in text
     assert "damaged/manifest.json: is damaged" in text
     assert text.index("second") < text.index("other") < text.index("first") < text.index("is damaged")
-
-
-async def test_every_text_of_the_list_is_of_the_catalogue(results: Path) -> None:
-    shutil.rmtree(results / "colours" / "damaged")  # what is wrong with a file is said in English
-    names = {"promptpex", "colours", "letters", "second", "first", "other", str(results / "none")}
-    names |= {"--results", "promptpex run PROMPT --models ..."}
-    with served_marked(with_comparisons(results)) as server:
-        pages = [await page_of(server, path) for path in ("/", "/?prompt=letters")]
-    with served_marked(Ports(results / "none")) as server:
-        pages.append(await page_of(server, "/"))
-    for page in pages:
-        assert not english_of(page, names=names)
 
 
 async def test_runs_have_their_names_and_are_found_by_references(results: Path) -> None:
@@ -148,18 +135,6 @@ async def test_a_run_from_elsewhere_is_shown_too(results: Path, tmp_path: Path) 
         assert "Run far" in words(await page_of(server, f"/runs/{key}"))
 
 
-def test_a_run_is_listed_once_however_it_is_named(results: Path) -> None:
-    inside = results / "colours" / ".." / "colours" / "first"
-    assert len(RunList(results, inside).all()) == len(RunList(results).all()) == 4
-
-
-async def test_no_runs_is_said_with_what_to_do(tmp_path: Path) -> None:
-    with served(Ports(tmp_path / "nowhere")) as server:
-        text = words(await page_of(server, "/"))
-    assert "No run in" in text
-    assert "promptpex run PROMPT --models" in text
-
-
 @pytest.mark.parametrize("table", ["", "model\na,b", "model,outputs,cases\na,1,x", "\xff", "a\nb", "x" * 2_000_000])
 async def test_a_damaged_table_is_named_in_its_line(results: Path, table: str) -> None:
     (results / "colours" / "first" / "report.csv").write_bytes(table.encode("latin-1"))
@@ -167,16 +142,6 @@ async def test_a_damaged_table_is_named_in_its_line(results: Path, table: str) -
         text = words(await page_of(server, "/"))
     assert "first/report.csv" in text
     assert "colours second" in text
-
-
-def test_what_has_not_changed_is_not_read_again(results: Path) -> None:
-    listing = RunList(results)
-    once, again = listing.all(), listing.all()
-    assert all(one is other for one, other in zip(once, again, strict=True))
-    store(named_run("first", "2026-09-09T00:00:00Z"), results)
-    changed = listing.all()
-    assert sum(one is other for one in once for other in changed) == len(once) - 1
-    assert changed[0].created == "2026-09-09T00:00:00Z"
 
 
 @pytest.mark.browser
@@ -196,18 +161,6 @@ async def test_runs_are_chosen_and_compared_by_keyboard(results: Path, browser: 
         await page.click("nav.tabs a")
         await page.until_text("Compare the two that are marked")
         assert (page.failures, page.console) == ([], [])
-
-
-@pytest.mark.browser
-async def test_no_page_is_wider_than_its_window(results: Path, browser: Browser) -> None:
-    with served(with_comparisons(results)) as server:
-        page = await browser.page(PHONE)
-        await page.open(server.link)
-        for path in ("/", "/runs/colours/first", "/compare?before=colours/first&after=colours/second", "/nosuch"):
-            for size in (PHONE, DESKTOP):
-                await page.look(size)
-                await page.open(f"{server.address}{path}")
-                assert await page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
 async def test_reports_and_comparisons_are_corrected_by_grades_as_they_come(

@@ -11,7 +11,6 @@ from typing import Any, cast
 import aiohttp
 import pytest
 
-from promptpex.core.errors import PromptpexError, StoreLocked, SynthesisError
 from promptpex.web.interfaces import CriteriaPort, Ports
 from promptpex.web.security import FAILED, HEADERS, LARGEST_BODY, BrowserSessions, Guard, Refusal, cookie_name
 from tests.web.serving import Served, served
@@ -135,16 +134,6 @@ async def test_a_page_elsewhere_reads_nothing_even_with_the_session(server: Serv
                     assert answer.status == status
 
 
-async def test_a_request_without_an_origin_changes_nothing(server: Served) -> None:
-    async with server.session() as session:
-        known = "; ".join(f"{one.key}={one.value}" for one in session.cookie_jar)
-    head = f"Host: 127.0.0.1:{server.server.port}\nCookie: {known}\nConnection: close\n"
-    assert (await raw(server, f"GET / HTTP/1.1\n{head}\n"))[0] == 200
-    assert (await raw(server, f"POST / HTTP/1.1\n{head}Content-Length: 0\n\n"))[0] == 403
-    doubled = f"{head}Origin: {server.address}\nOrigin: {server.address}\nContent-Length: 0\n"
-    assert (await raw(server, f"POST / HTTP/1.1\n{doubled}\n"))[0] == 403
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -186,15 +175,6 @@ async def test_every_answer_has_the_headers_that_protect_it(server: Served) -> N
                     assert "frame-ancestors 'none'" in policy[0]
                     assert "unsafe" not in policy[0]
                     assert "server" not in answer.headers
-
-
-async def test_two_servers_keep_their_sessions_apart(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as one, served(Ports(tmp_path)) as other:
-        async with one.session() as session:
-            async with session.get(f"{other.address}/") as answer:
-                assert answer.status == 403
-            async with session.get("/") as answer:
-                assert answer.status == 200
 
 
 async def test_a_body_that_is_too_large_is_not_read(server: Served) -> None:
@@ -276,14 +256,6 @@ async def test_a_page_that_fails_ends_alone_and_is_said_in_the_terminal(tmp_path
         async with failing.session() as session, session.get("/criteria"):
             pass
     assert failing.lines[2].startswith("Traceback")
-
-
-@pytest.mark.parametrize("error", [StoreLocked("the store is locked"), SynthesisError("is odd", path="x.yaml")])
-async def test_what_the_user_can_act_on_is_a_sentence_on_the_page(tmp_path: Path, error: PromptpexError) -> None:
-    with served(Ports(tmp_path, criteria=broken(error))) as failing:
-        async with failing.session() as session, session.get("/criteria") as answer:
-            assert (answer.status, await answer.json()) == (422, {"error": str(error)})
-    assert len(failing.lines) == 1
 
 
 async def test_a_page_that_fails_says_so_in_one_sentence() -> None:

@@ -11,9 +11,8 @@ from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.report.html_page import html
 from promptpex.web.interfaces import Ports
-from tests.report.page.test_links import two_repeats
 from tests.tables.by_hand import colours, output, run, verdict
-from tests.web.browser import PHONE, Browser, Page
+from tests.web.browser import Browser, Page
 from tests.web.hostile import HOSTILE
 from tests.web.serving import served
 from tests.web.stored_runs import hostile_run, named_run, store
@@ -120,26 +119,6 @@ async def test_who_has_scrolled_down_sees_the_first_of_what_a_filter_leaves(tmp_
     assert await page.evaluate(f"{above} >= {below} - 1 && {above} < innerHeight") is True
 
 
-async def test_counts_follow_the_other_filters(tmp_path: Path, browser: Browser) -> None:
-    page = await opened(browser, colours(), tmp_path)
-    assert await page.texts("#filter-model option") == ["all", "a (3)", "b (4)"]
-    await page.click("#v-fail")
-    assert await page.texts("#filter-model option") == ["all", "a (1)", "b (3)"]
-    assert await page.texts("#filter-rule option") == ["all", "r1 (1)", "r2 (3)"]
-    await choose(page, "rule", "r1")
-    assert await verdict_counts(page) == ["all (4)", "fail (1)", "unscored (1)", "pass (2)"]
-    await choose(page, "rule", "")
-    await choose(page, "only", "differ")
-    assert await verdict_counts(page) == ["all (4)", "fail (2)", "unscored (0)", "pass (2)"]
-
-
-async def test_what_differs_and_wavers_can_be_shown_alone(tmp_path: Path, browser: Browser) -> None:
-    page = await opened(browser, two_repeats(), tmp_path, "#only=flaky")
-    assert await shown(page) == ["case-c1 a v-pass", "case-c1 a v-fail"]
-    await choose(page, "only", "disagree")
-    assert [one.split()[:2] for one in await shown(page)] == [["case-c2", "b"]]
-
-
 async def test_a_link_to_a_case_opens_it_whatever_is_filtered(tmp_path: Path, browser: Browser) -> None:
     page = await opened(browser, colours(), tmp_path, "#verdict=unscored")
     assert await shown(page) == ["case-c4 b v-unscored"]
@@ -150,19 +129,6 @@ async def test_a_link_to_a_case_opens_it_whatever_is_filtered(tmp_path: Path, br
     assert await page.evaluate("document.activeElement.closest('.case').id") == "case-c2"
     await page.open(f"{(tmp_path / 'report.html').as_uri()}#verdict=fail&case=c3")
     assert await page.evaluate("document.activeElement.closest('.case').id") == "case-c3"
-
-
-async def test_cases_stand_in_the_order_that_is_chosen(tmp_path: Path, browser: Browser) -> None:
-    made = run(
-        [output(f"c{n}") for n in (1, 2, 3)], [verdict("fail" if n == 3 else "pass", case=f"c{n}") for n in (1, 2, 3)]
-    )
-    page = await opened(browser, made, tmp_path)
-    order = "[...document.querySelectorAll('.case')].map((one) => one.id.slice(-1)).join('')"
-    assert await page.evaluate(order) == "312"
-    await choose(page, "sort", "suite")
-    assert await page.evaluate(order) == "123"
-    await choose(page, "sort", "")
-    assert await page.evaluate(order) == "312"
 
 
 async def test_keys_lead_through_the_cases(tmp_path: Path, browser: Browser) -> None:
@@ -205,17 +171,6 @@ async def test_outputs_stand_side_by_side_with_their_differences_marked(tmp_path
     assert await page.evaluate("document.querySelectorAll('mark.differs').length") == 0
     assert (await page.texts(".output .text"))[:3] == list(texts.values())[:3]
     assert await page.evaluate("document.querySelectorAll('.output .text')[3].textContent.length") == 20_000
-
-
-async def test_tables_are_sorted_by_their_figures(tmp_path: Path, browser: Browser) -> None:
-    page = await opened(browser, colours(), tmp_path)
-    rows = "[...document.querySelectorAll('.heat tbody code')].map((one) => one.innerText)"
-    for _ in range(2):
-        await page.click(".heat thead th:nth-child(2) button")
-    assert await page.evaluate(rows) == ["r1", "r2"]
-    for _ in range(2):
-        await page.click(".heat thead th:nth-child(3) button")
-    assert await page.evaluate(rows) == ["r2", "r1"]
 
 
 async def test_without_a_script_all_is_there_and_links_lead_on(tmp_path: Path, browser: Browser) -> None:
@@ -296,34 +251,3 @@ async def test_ten_thousand_outputs_can_be_filtered(tmp_path: Path, browser: Bro
     await choose(page, "text", "c1234 number-c")
     assert await shown(page) == ["case-c1234 c v-pass"]
     assert page.failures == []
-
-
-async def test_a_phone_has_the_filters_folded_and_nothing_too_wide(tmp_path: Path, browser: Browser) -> None:
-    (tmp_path / "report.html").write_text(html(summarise(colours())), encoding="utf-8")
-    page = await browser.page(PHONE)
-    for fragment in ("", "#side=1", "#rule=r2&verdict=fail"):
-        await page.open(f"{(tmp_path / 'report.html').as_uri()}{fragment}")
-        assert await page.evaluate("document.querySelector('.filters').open") is False
-        assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
-
-
-async def test_names_of_models_are_not_broken_inside_a_word(tmp_path: Path, browser: Browser) -> None:
-    names = (
-        "openai/medium",
-        "router/metallama/llama70binstruct",
-        "openai/x?api_base=http://10.0.0.1/v1",
-    )
-    made = run(
-        [output("c1", name) for name in names], [verdict("fail", case="c1", model=name) for name in names], models=names
-    )
-    page = await opened(browser, made, tmp_path)
-    lines = """[...document.querySelectorAll('.cards tbody th.name bdi, .heat thead th bdi')].flatMap((name) => {
-      const range = document.createRange();
-      return [...name.childNodes].filter((one) => one.length).map((one) => {
-        range.selectNodeContents(one);
-        return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
-      });
-    })"""
-    for width in (1400, 1280, 900):
-        await page.look((width, 900))
-        assert set(await page.evaluate(lines)) == {1}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import socket
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 
 from promptpex.web import server as web_server
 from promptpex.web.interfaces import Ports
-from promptpex.web.server import LocalServer, listening
 from tests.e2e.command import in_process
 from tests.web.command import serving
 from tests.web.serving import served
@@ -45,17 +43,6 @@ async def test_view_serves_until_ctrl_c_and_keeps_its_secrets(tmp_path: Path) ->
             pass
 
 
-async def test_view_ends_at_once_while_a_browser_holds_its_connection(tmp_path: Path) -> None:
-    async with serving("view", "--port", "0", cwd=tmp_path) as command:
-        link = await command.link()
-        async with aiohttp.ClientSession() as session, session.get(link) as answer:
-            assert answer.status == 200
-            half = await session.get(link.replace("enter", "runs/x"))
-            done = await command.ended(signal.SIGTERM)
-            half.close()
-    assert (done.code, done.err) == (0, "")
-
-
 async def test_a_port_that_is_taken_is_said_and_the_next_one_used(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -68,21 +55,6 @@ async def test_a_port_that_is_taken_is_said_and_the_next_one_used(tmp_path: Path
     assert done.code == 0
     assert f"127.0.0.1:{port}/" not in link
     assert link.split(":")[2].split("/")[0] in done.err
-
-
-def test_a_server_that_is_started_again_has_the_same_port(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as first:
-        port = first.server.port
-        held = socket.create_connection(("127.0.0.1", port))
-        held.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
-        answer = held.recv(4096)
-        while b"Open the link" not in answer:
-            answer += held.recv(4096)
-    assert held.recv(4096) == b""  # the server closed first, so that the port lingers on its side
-    held.close()
-    with served(Ports(tmp_path), port) as second, listening(port) as third:
-        assert second.server.port == port
-        assert third.getsockname()[1] > port
 
 
 async def test_links_as_json_are_all_that_a_program_reads(tmp_path: Path) -> None:
@@ -115,12 +87,6 @@ def test_a_synthesis_folder_has_no_page(tmp_path: Path) -> None:
     assert (done.code, done.err) == (2, f"promptpex: mail.synthesis: {message}\n")
 
 
-def test_a_port_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    done = in_process("view", "--port", "70000", cwd=tmp_path)
-    assert done.code == 2
-    assert "--port" in done.err
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only there all of 127.0.0.0/8 is this machine")
 def test_the_server_listens_on_one_address_alone(tmp_path: Path) -> None:
     with served(Ports(tmp_path)) as server:
@@ -137,18 +103,3 @@ def test_connections_without_a_whole_request_are_closed(tmp_path: Path, monkeypa
                 held.sendall(begun)
                 while held.recv(4096):
                     pass
-
-
-def test_a_second_ctrl_c_waits_for_nothing(tmp_path: Path) -> None:
-    left: list[str] = []
-    server = LocalServer(listening(0), Ports(tmp_path), left.append, left.append, lambda: left.append("left"))
-
-    def pressed_twice() -> None:
-        signal.raise_signal(signal.SIGINT)
-        assert left == []
-        signal.raise_signal(signal.SIGINT)
-
-    before = signal.getsignal(signal.SIGINT)
-    server.run(pressed_twice)
-    assert left == ["left"]
-    assert signal.getsignal(signal.SIGINT) is before

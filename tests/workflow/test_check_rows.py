@@ -11,10 +11,9 @@ import pytest
 from promptpex.assertions.rows_to_check import read
 from promptpex.cli.main import run_cli
 from promptpex.config import load
-from promptpex.core.errors import ConfigError
 from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.checks import prompt_of_run, reports_with_judge
+from promptpex.workflow.checks import reports_with_judge
 from promptpex.workflow.session import open_session
 from tests.samples import asked, prompt
 
@@ -55,11 +54,6 @@ async def test_the_questions_of_rows_are_answered(tmp_path: Path) -> None:
     assert {request.label for request in client.requests} == {"fake/j"}
 
 
-async def test_there_has_to_be_a_judge(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--judge"):
-        await checked(tmp_path, FakeClient(reply), judge=["none"])
-
-
 def test_without_a_judge_it_is_said_which_rows_need_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["check", str(written(tmp_path)), "--json"]) == 0
     shown = capsys.readouterr()
@@ -92,9 +86,3 @@ def test_a_judge_that_gives_neither_yes_nor_no_leaves_rows_unscored(
     shown = capsys.readouterr()
     assert {json.loads(line)["unscored"] for line in shown.out.splitlines()} == {"judge-malformed"}
     assert "name one with --judge" not in shown.err
-
-
-def test_a_folder_that_is_none_of_a_run_has_no_prompt(tmp_path: Path) -> None:
-    assert prompt_of_run(tmp_path / "rows.jsonl") is None
-    (tmp_path / "inputs.json").write_text('{"prompt": 5}', encoding="utf-8")
-    assert prompt_of_run(tmp_path) is None

@@ -32,18 +32,6 @@ async def test_the_rules_of_a_spec_say_how_many_cases_there_will_be(tmp_path: Pa
     assert await outputs(tmp_path, spec(), cases_per_rule=1, inverse_cases=0, repeats=2) == (RULES, RULES * 2)
 
 
-async def test_longer_variants_are_asked_as_well(tmp_path: Path) -> None:
-    plain, grown = [await outputs(tmp_path, None, None, expansion=times) for times in (0, 1)]
-    assert grown == (2 * plain[0], 2 * plain[1])
-    assert await outputs(tmp_path, spec(), expansion=2) == (RULES * 9, RULES * 9)
-
-
-@pytest.mark.parametrize("known", [spec(), None], ids=["with its spec", "without a spec"])
-async def test_a_suite_that_there_is_is_counted_as_it_is(tmp_path: Path, known: Spec | None) -> None:
-    cases = len(suite().usable())
-    assert await outputs(tmp_path, known, suite()) == (cases, cases)
-
-
 async def lines_of(folder: Path, a_spec: Spec | None, a_suite: Suite | None, **flags: object) -> list[EstimateLine]:
     given = {"author": "fake/a", "models": "fake/m", "judge": "fake/j", "store": str(folder / "store.db"), **flags}
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(["x"])) as session:

@@ -137,15 +137,6 @@ async def test_settings_win_over_the_front_matter_and_say_so(tmp_path: Path) -> 
     assert finished.manifest.settings["temperature"] == 0.0
 
 
-async def test_another_parameter_in_the_front_matter_is_another_run(tmp_path: Path) -> None:
-    path = written(tmp_path, "colours.prompty", PROMPTPEX)
-    first, _, _ = await execute(path)
-    written(tmp_path, "colours.prompty", PROMPTPEX.replace("top_p: 0.5", "top_p: 0.6"))
-    second, fake, _ = await execute(path)
-    assert first.manifest.run != second.manifest.run
-    assert len(of_stage(fake, "output")) == len(second.outputs)
-
-
 async def test_githubs_test_data_are_cases_and_its_evaluators_rules(tmp_path: Path) -> None:
     path = written(tmp_path, "colours.prompt.yml", GITHUB)
     async with open_session(
@@ -233,11 +224,3 @@ async def test_log_probabilities_are_asked_for_where_a_check_needs_them(tmp_path
     else:
         assert verdict.unscored is not None
         assert warned == ["fake/a gives no log-probabilities with 1 answer: perplexity is unscored there (sure)"]
-
-
-async def test_a_model_may_be_kept_from_being_asked_for_log_probabilities(tmp_path: Path) -> None:
-    path = written(tmp_path, "colours.prompty", PROMPTPEX)
-    written(tmp_path, "colours.spec.yaml", SPEC)
-    written(tmp_path, "colours.cases.yaml", CASES)
-    _, fake, _ = await execute(path, models=["fake/a?logprobs=false"])
-    assert [one.params.logprobs for one in fake.requests] == [False]

@@ -12,9 +12,8 @@ from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
-from promptpex.workflow.front_matter import plain_names, take_own_model
+from promptpex.workflow.front_matter import take_own_model
 from promptpex.workflow.session import open_session
-from promptpex.workflow.validation.validate import validate
 
 Taken = tuple[tuple[str, ...], str, list[str]]
 
@@ -120,23 +119,3 @@ async def test_a_hostile_name_is_no_model(name: str, tmp_path: Path, monkeypatch
     assert models == ()
     assert any(one.startswith("the model that the front matter of p.prompty names is not asked: ") for one in notices)
     assert not any("\x1b" in one or "sk-ant-api03" in one for one in notices)
-
-
-async def test_addresses_beside_a_name_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
-    front = (
-        "model: {id: gpt-4o-mini, provider: openai, connection: {endpoint: 'http://evil.test', api_base: 'http://evil.test'"
-        ", base_url: 'http://evil.test', apiKey: secret}}"
-    )
-    models, _, notices = await taken(tmp_path, front)
-    assert models == ("openai/gpt-4o-mini",)
-    assert "evil" not in str(notices)
-
-
-def test_a_file_that_names_no_model_says_nothing_of_one(tmp_path: Path) -> None:
-    for front in ("name: x", "model: {parameters: {temperature: 0.1}}", "model: [1]", "model: {configuration: 3}"):
-        assert plain_names(parse(f"---\n{front}\n---\n{{{{x}}}}\n", "p.md")) == ()
-    file = tmp_path / "p.prompty"
-    file.write_text(f"---\n{GPT}\n---\nSay {{{{x}}}}\n", encoding="utf-8")
-    assert any("the model under test is openai/gpt-4o-mini where nothing else is" in one.message
-               for one in validate([file]))  # fmt: skip

@@ -92,15 +92,6 @@ async def test_several_judges_are_pooled_and_each_is_kept(tmp_path: Path) -> Non
     assert Counter(one.source for one in run.scores) == {"judge:fake/j": 4, "judge:fake/k": 4, "judges:mean": 4}
 
 
-async def test_a_judge_that_gave_no_score_leaves_the_mean_open(tmp_path: Path) -> None:
-    def half(request: Request) -> str:
-        return "no JSON" if request.stage == "metric" and request.label == "fake/k" else reply(request)
-
-    beside(tmp_path, warm__metric__md="---\nscale: 0-100\n---\nWarm? {{output}}\n")
-    run = await made(tmp_path, FakeClient(half), judge=["fake/j", "fake/k"])
-    assert set(counting(run, "warm")) == {(None, "judge-malformed", "judges:mean")}
-
-
 async def test_code_scores_without_a_judge_and_sees_inputs_and_expected_outputs(tmp_path: Path) -> None:
     beside(
         tmp_path,
@@ -209,16 +200,6 @@ async def test_the_settings_choose_and_the_run_remembers(tmp_path: Path) -> None
         assert [metric.name for metric in metrics_to_score(session, kept)] == ["kind"]
 
 
-async def test_another_metric_is_another_run_and_is_paid_for_alone(tmp_path: Path) -> None:
-    beside(tmp_path, kind__metric__md="Kind? {{output}}\n")
-    first = await made(tmp_path)
-    client = FakeClient(reply)
-    beside(tmp_path, kind__metric__md="Kind and short? {{output}}\n")
-    second = await made(tmp_path, client)
-    assert first.manifest.run != second.manifest.run
-    assert {request.stage for request in client.requests} == {"metric"}
-
-
 async def test_an_estimate_counts_what_is_asked(tmp_path: Path) -> None:
     beside(tmp_path, kind__metric__md="Kind? {{output}}\n", warm__metric__md="Warm? {{output}}\n")
     here = prompt().replace(path=str(tmp_path / "prompt.md"))
@@ -296,14 +277,6 @@ def test_commands_report_gate_and_compare_metrics(
     assert "The metric warm" not in compared, "the outputs are the same, so only the judge has changed"
 
 
-async def test_an_estimate_leaves_out_what_criteria_cannot_show(tmp_path: Path) -> None:
-    beside(tmp_path, odd__metric__md="{{ 1 // 0 }}{{ output }}\n", kind__metric__md="Kind? {{output}}\n")
-    here = prompt().replace(path=str(tmp_path / "prompt.md"))
-    async with opened(tmp_path) as session:
-        lines = {line.stage: line.calls for line in await estimate(session, here, spec(), suite())}
-    assert lines["metric"] == 4
-
-
 async def test_filling_in_criteria_has_a_limit_for_all_outputs_together(tmp_path: Path) -> None:
     beside(tmp_path, kind__metric__md="Kind? {{output}}\n")
     run = await made(tmp_path)
@@ -325,18 +298,6 @@ async def test_what_metrics_cost_in_requests_is_reported_before_the_first(tmp_pa
     assert [event.message for event in events if isinstance(event, Notice) and "metrics" in event.message] == [
         "7 metrics beside the prompt (m0, m1, m2, m3, m4, ...): 56 requests at most to judges; "
         "--metrics none leaves them out"
-    ]
-
-
-async def test_metrics_that_no_judge_will_score_are_named(tmp_path: Path) -> None:
-    beside(tmp_path, tone__metric__md="Kind? {{output}}\n", short__metric__js="true")
-    events: list[Event] = []
-    async with opened(tmp_path, FakeClient(reply), judge=["none"]) as session:
-        session.emit = events.append
-        here = prompt().replace(path=str(tmp_path / "prompt.md"))
-        await begin(session, here, spec(), suite(), metrics=metrics_of(session, here))
-    assert [event.message for event in events if isinstance(event, Notice) and "metric" in event.message] == [
-        "1 metric beside the prompt (tone): not scored, since it needs a judge and there is none"
     ]
 
 
@@ -362,15 +323,6 @@ async def test_judging_again_by_some_metrics_keeps_the_scores_of_the_others(tmp_
     async with opened(tmp_path, metrics="none") as session:
         await judge_folder(session, folder)
     assert runs.read(folder).scores == after.scores
-
-
-async def test_a_run_without_scores_so_far_is_scored_by_what_is_named_alone(tmp_path: Path) -> None:
-    beside(tmp_path, kind__metric__md="Kind? {{output}}\n", short__metric__js="true")
-    folder = tmp_path / "results" / "p" / "r"
-    runs.finish(folder, (await made(tmp_path)).replace(scores=()))
-    async with opened(tmp_path, metrics="short") as session:
-        await judge_folder(session, folder)
-    assert {one.name for one in runs.read(folder).scores} == {"short"}
 
 
 async def test_an_output_of_a_case_that_the_run_lacks_is_not_scored_and_ends_nothing(tmp_path: Path) -> None:
@@ -414,16 +366,3 @@ async def test_a_script_that_is_not_javascript_is_refused_before_anything_is_ask
 async def test_code_may_be_an_expression_or_a_body_on_one_line_or_several(tmp_path: Path, code: str) -> None:
     beside(tmp_path, long__metric__js=code)
     assert {value for value, _, _ in counting(await made(tmp_path), "long")} == {1.0}
-
-
-async def test_code_that_fails_on_an_empty_output_is_javascript_all_the_same(tmp_path: Path) -> None:
-    beside(tmp_path, parsed__metric__js="JSON.parse(output).kind", thrown__metric__js="throw new SyntaxError('x')")
-    run = await made(tmp_path)
-    assert {unscored for _, unscored, _ in counting(run, "parsed") + counting(run, "thrown")} == {"script-error"}
-
-
-async def test_the_reason_for_a_number_of_a_script_is_the_number(tmp_path: Path) -> None:
-    beside(tmp_path, part__metric__js="0.25", told__metric__js="output.length > 1")
-    run = await made(tmp_path)
-    assert {one.reason for one in run.scores if one.name == "part"} == {"the script gives 0.25"}
-    assert {one.reason for one in run.scores if one.name == "told"} == {"the script gave true"}

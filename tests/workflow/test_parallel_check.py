@@ -131,26 +131,6 @@ def test_a_wrong_row_is_named_with_its_line_after_all_rows_before_it(
     assert checked(Elsewhere(), Path("ended.jsonl"), file, Path("plain.jsonl")) == here
 
 
-def test_rows_without_assertions_end_it_where_they_stand(folder: Path) -> None:
-    (folder / "checks.yaml").write_text("[]\n")
-    own = json.dumps({"output": "hello", "assert": [{"type": "contains", "value": "hello"}]})
-    (folder / "own.jsonl").write_text(f"{own}\n" * 17 + '{"output": "hello"}\n' + f"{own}\n" * 3)
-
-    async def rows(engine: Engine) -> tuple[int, str]:
-        count, files = 0, [Path("own.jsonl")]
-        try:
-            async for each in reports_by_code(engine, None, read_all(files), files):
-                count += len(each)
-        except CheckError as error:
-            return count, str(error)
-        return count, ""
-
-    here = asyncio.run(rows(LocalEngine()))
-    assert here[0] == 17
-    assert here[1].startswith("own.jsonl:18: the row has no assertions")
-    assert asyncio.run(rows(Elsewhere())) == here
-
-
 @pytest.mark.parametrize("cut", [30, 500])
 def test_a_damaged_packed_file_ends_at_the_same_row(cut: int, folder: Path) -> None:
     whole = gzip.compress("".join(f'{{"output": "{n * n} hello"}}\n' for n in range(4000)).encode())
@@ -158,10 +138,3 @@ def test_a_damaged_packed_file_ends_at_the_same_row(cut: int, folder: Path) -> N
     here = checked(LocalEngine(), Path("cut.jsonl.gz"))
     assert "it is cut off" in here[1]
     assert checked(Elsewhere(), Path("cut.jsonl.gz")) == here
-
-
-def test_what_is_read_here_or_of_a_run_is_sent_as_rows(folder: Path) -> None:
-    engine = Elsewhere()
-    (folder / "outputs.jsonl").write_text(f"{ROWS[1]}\n")
-    assert checked(engine, Path("outputs.jsonl")) == checked(LocalEngine(), Path("outputs.jsonl"))
-    assert [type(item) for item in engine.items] == [list]

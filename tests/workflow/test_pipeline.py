@@ -8,10 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from promptpex.config import load
-from promptpex.core.errors import NotAuthorised, SuiteError, TimedOut
+from promptpex.core.errors import NotAuthorised, TimedOut
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Request, Run
 from promptpex.llm.fake import FakeClient
@@ -115,13 +113,6 @@ async def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:
     assert {request.stage for request in again.requests} == {"output"}
 
 
-async def test_a_repeat_is_a_question_of_its_own(tmp_path: Path) -> None:
-    fake = client()
-    finished, _ = await execute(tmp_path, fake, models=["fake/a"], repeats=3)
-    assert len(finished.outputs) == 9
-    assert len([request for request in fake.requests if request.stage == "output"]) == 9
-
-
 async def test_judging_again_asks_no_model_under_test(tmp_path: Path) -> None:
     _, folder = await execute(tmp_path, client(), models=["fake/a"])
     again = client()
@@ -133,15 +124,6 @@ async def test_judging_again_asks_no_model_under_test(tmp_path: Path) -> None:
     assert {request.model for request in again.requests} == {"fake/other"}
     assert {verdict.source for verdict in judged.verdicts} == {"judge:fake/other"}
     assert judged.manifest.judges == ("fake/other",)
-
-
-async def test_judging_again_needs_no_verdict_of_before(tmp_path: Path) -> None:
-    finished, folder = await execute(tmp_path, client(), models=["fake/a"])
-    (folder / "verdicts.jsonl").write_text("{\n", encoding="utf-8")
-    resolved = load(settings(tmp_path), start=tmp_path, env={})
-    async with open_session(resolved, provider=client()) as session:
-        await judge(session, folder)
-    assert runs.read(folder).verdicts == finished.verdicts
 
 
 async def test_judging_again_warns_of_self_preference_and_the_manifest_says_how_it_was_judged(tmp_path: Path) -> None:
@@ -198,13 +180,6 @@ async def test_a_prompt_that_changed_is_noticed(tmp_path: Path) -> None:
     assert any(isinstance(event, Notice) and "has changed" in event.message for event in events)
 
 
-async def test_a_suite_without_cases_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    await execute(tmp_path, client(), models=["fake/a"])
-    (tmp_path / "prompt.cases.yaml").write_text("prompt: prompt.md\ncases: []\n", encoding="utf-8")
-    with pytest.raises(SuiteError, match="no usable case"):
-        await execute(tmp_path, client(), models=["fake/a"])
-
-
 async def test_generating_again_asks_only_for_what_is_stale(tmp_path: Path) -> None:
     await execute(tmp_path, client(), models=["fake/a"])
     fake = client()
@@ -229,33 +204,6 @@ async def test_an_author_who_fails_makes_nothing_and_the_notices_say_what_was_do
     messages = [event.message for event in events if isinstance(event, Notice)]
     assert "3 stale cases stay, since nothing replaced them" in messages
     assert "cases: 3 of 3 cases could not be made; run generate again with --fresh, or name another author" in messages
-
-
-async def test_drift_is_reported_without_a_fingerprint(tmp_path: Path) -> None:
-    """People who write a spec by hand write no fingerprint; a rule whose words are gone is reported all the same."""
-    _, events = files(tmp_path), list[Event]()
-    (tmp_path / "prompt.spec.yaml").write_text(
-        "prompt: prompt.md\nrules:\n  - {id: r1, rule: One word., source: in a hundred verses of iambic pentameter}\n"
-        "  - {id: r2, rule: A colour., source: Name the colour}\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "prompt.cases.yaml").write_text(
-        "prompt: prompt.md\ncases:\n  - {id: c1, rule: r1, inputs: {thing: case}}\n", encoding="utf-8"
-    )
-    await execute(tmp_path, client(), events)
-    messages = [event.message for event in events if isinstance(event, Notice) and event.level == "warning"]
-    assert any("rule r1 cites words that are not in the prompt" in text for text in messages)
-    assert not any("r2" in text for text in messages)
-
-
-async def test_the_spec_of_another_prompt_is_reported(tmp_path: Path) -> None:
-    events: list[Event] = []
-    (tmp_path / "prompt.spec.yaml").write_text(
-        "prompt: mail.v1.md\nrules:\n  - {id: r1, rule: One word., source: in one word}\n", encoding="utf-8"
-    )
-    await execute(tmp_path, client(), events)
-    messages = [event.message for event in events if isinstance(event, Notice)]
-    assert "prompt.spec.yaml is the spec of mail.v1.md, but is used for prompt.md" in messages
 
 
 async def test_a_run_bears_the_date_of_the_answers_that_it_holds(tmp_path: Path) -> None:

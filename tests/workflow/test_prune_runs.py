@@ -116,15 +116,6 @@ def test_where_it_cannot_be_told_the_run_stays(project: Path) -> None:
     assert going(PruneWishes(keep=0, prompt="letters")) == ["l1"]
 
 
-def test_folders_that_run_did_not_make_stay_whatever_is_wished(project: Path) -> None:
-    """A committed reference result is one, and a run that somebody renamed."""
-    (project / "results" / "reference").mkdir()
-    os.rename(project / "results" / "colours" / "r1", project / "results" / "reference" / "colours")
-    os.rename(project / "results" / "colours" / "r2", project / "results" / "colours" / "mine")
-    os.rename(project / "results" / "colours" / "r3", project / "results" / "colours" / "r3-2")
-    assert going(PruneWishes(keep=0, protected=True)) == ["l1", "r3-2", "r4"]
-
-
 def test_nothing_outside_is_touched_and_no_link_followed(project: Path) -> None:
     elsewhere = project / "elsewhere"
     runs.finish(elsewhere / "far", colours())

@@ -8,18 +8,14 @@ from typing import Any
 
 import pytest
 
-from promptpex.cli.commands.extract import grounds
-from promptpex.cli.commands.generate import quality_lines
-from promptpex.config import EFFORT, load
-from promptpex.core.errors import ConfigError
+from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Rule, Spec
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.specs.groundedness import Groundedness
 from promptpex.workflow.authoring import extract, generate, planned, update
-from promptpex.workflow.generating import Quality, Wishes
+from promptpex.workflow.generating import Wishes
 from promptpex.workflow.pipeline import run
 from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import open_session
@@ -74,15 +70,6 @@ async def test_what_goes_is_marked_and_comes_back_under_its_id(tmp_path: Path) -
     assert [rule.stale for rule in read_spec(tmp_path / "prompt.spec.yaml").rules] == [False, False, False]
 
 
-async def test_nothing_to_add_is_an_answer(tmp_path: Path) -> None:
-    author = Author(RULES).client()
-    await do(extract, folder(tmp_path, ONE, SMALL), author)
-    files = folder(tmp_path, ONE, SMALL, "Thank you very much.")
-    done = await do(update, files, author)
-    assert done.added == done.stale == ()
-    assert read_spec(files.spec).prompt_fingerprint == done.spec.prompt_fingerprint
-
-
 async def test_an_unchanged_prompt_asks_nobody(tmp_path: Path) -> None:
     author = Author(RULES).client()
     files = folder(tmp_path, ONE)
@@ -103,27 +90,6 @@ async def test_an_unchanged_prompt_loses_no_rule_whose_words_were_never_in_it(tm
     write_spec(files.spec, spec.replace(rules=(misquoted, *spec.rules[1:])))
     done = await do(update, files, author)
     assert done.stale == ()
-
-
-async def test_what_is_brought_up_to_date_is_verified_too_where_that_is_wanted(tmp_path: Path) -> None:
-    author = Author(RULES).client()
-    await do(extract, folder(tmp_path, ONE), author)
-    files = folder(tmp_path, ONE, SMALL)
-    assert (await do(update, files, author, verify=True)).groundedness[1].status == "yes"
-    assert (await do(update, files, author)).groundedness == ()
-
-
-def test_what_is_open_or_drifted_is_named() -> None:
-    groundedness = [
-        Groundedness("r1", "unknown", "judge:m", "It may be meant."),
-        Groundedness("r2", "unknown", "none", "x"),
-    ]
-    assert grounds(groundedness)[1:] == [
-        "Unclear: r1; m was asked: It may be meant.",
-        "Unclear: r2 (--verify asks a model).",
-    ]
-    quality = Quality(cases=9, excluded=0, independent=9, duplicates=0, lint={"wrong-script": ["t1", "t7"]}, bare=())
-    assert "Lint: 2 wrong-script (t1, t7)." in quality_lines(quality)
 
 
 async def test_a_rule_that_a_person_struck_out_is_not_proposed_again(tmp_path: Path) -> None:
@@ -168,22 +134,6 @@ async def test_rules_whose_words_are_invented_are_reported(tmp_path: Path) -> No
     assert [(one.status, one.how) for one in extracted.groundedness] == [("yes", "judge:openai/author")]
 
 
-@pytest.mark.parametrize("effort", list(EFFORT))
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("max_rules", 7), ("cases_per_rule", 4), ("inverse_cases", 5), ("rounds", 3), ("expansion", 2), ("repeats", 4),
-        ("validity", False), ("validity", True), ("checks", False), ("checks", True),
-        ("verify", False), ("verify", True),
-    ],
-)  # fmt: skip
-def test_no_effort_overrides_a_flag(effort: str, name: str, value: Any) -> None:
-    assert name in EFFORT[effort]
-    resolved = load({"effort": effort, name: value}, start=Path("/"), env={})
-    assert getattr(resolved.settings, name) == value
-    assert resolved.origins[name] == "flag"
-
-
 @pytest.mark.parametrize("where", ["flag", "front matter"])
 async def test_an_effort_says_what_it_means_before_anything_is_asked(tmp_path: Path, where: str) -> None:
     author = Author(RULES).client()
@@ -210,31 +160,6 @@ class Efforts(list[Event]):
         if isinstance(event, Notice) and event.message.startswith("effort medium: "):
             self.messages.append(event.message)
             self.when.append(len(self.author.requests))
-
-
-async def test_an_effort_that_there_is_not_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="effort 'huge' is not one of min, low"):
-        await do(extract, folder(tmp_path, ONE, front="---\neffort: huge\n---\n"), Author(RULES).client())
-
-
-async def test_more_effort_never_asks_less(tmp_path: Path) -> None:
-    counts = []
-    for effort in EFFORT:
-        place = tmp_path / effort
-        place.mkdir()
-        author = Author(RULES).client()
-        files = folder(place, ONE, SMALL, STOP)
-        flags: dict[str, Any] = {
-            "effort": effort,
-            "checks": None,
-            "models": ["fake/m"],
-            "judge": "none",
-            "results": str(place / "r"),
-        }
-        await do(run, files, author, **flags)
-        counts.append(len(author.requests))
-    assert counts == sorted(counts)
-    assert len(set(counts)) == len(counts)
 
 
 async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
@@ -281,16 +206,6 @@ async def test_no_inverse_is_paid_for_before_a_case_needs_it(tmp_path: Path) -> 
     assert {case.rule for case in made.suite.cases if case.inverse} == {"r1", "r2"}
 
 
-@pytest.mark.parametrize(("name", "author_at"), [("openai/author", 1.0), ("openai/author?temperature=0", 0.0)])
-async def test_an_author_writes_warmer_than_it_judges(tmp_path: Path, name: str, author_at: float) -> None:
-    invented = Author({"Label the mood of a review.": "It names a mood."}, source="Nowhere in the prompt.")
-    client = invented.client()
-    await do(extract, folder(tmp_path), client, verify=True, author=name)
-    temperatures = {request.stage: request.params.temperature for request in client.requests}
-    assert temperatures["rules"] == author_at
-    assert temperatures["groundedness"] == 0.0
-
-
 async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path: Path) -> None:
     author = Author(RULES)
     files = folder(tmp_path, ONE, SMALL, STOP)
@@ -318,17 +233,6 @@ async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path
     assert "no further rule" not in notices(events)
     assert (await do(partial(update, more=True), files, author.client(), events)).added == ()
     assert "the author names no further rule" in notices(events)
-
-
-async def test_sentences_that_no_rule_cites_are_reported_as_a_list_that_ends(tmp_path: Path) -> None:
-    events: list[Event] = []
-    many = [f"Mention the number {n} somewhere." for n in range(30)]
-    extracted = await do(extract, folder(tmp_path, ONE, *many), Author(RULES).client(), events)
-    assert extracted.uncited == ("Label the mood of a review.", *many)
-    lines = [line for line in notices(events).splitlines() if "no rule cites" in line]
-    assert 2 < len(lines) < 12
-    assert "more sentences that no rule cites; `promptpex validate` names them all" in lines[-1]
-    assert "--more-rules" in notices(events)
 
 
 def notices(events: list[Event]) -> str:

@@ -18,7 +18,6 @@ from promptpex.cli.commands.cache import command as cache
 from promptpex.cli.progress import PlainLines
 from promptpex.config import Settings, load
 from promptpex.core import stage_templates
-from promptpex.core.errors import ConfigError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Request, Suite
 from promptpex.core.stage_templates import Rendered, render
@@ -112,14 +111,6 @@ async def test_one_record_is_enough_for_all_that_a_session_shows(
     assert (line.model, line.calls, line.stored, line.exact) == ("openai/gpt-4o", OUTPUTS, 0, False)
 
 
-async def test_without_the_record_a_run_knows_nothing_of_the_stage(tmp_path: Path) -> None:
-    async with opened(tmp_path, FakeClient(reply)) as session:
-        begun = await begin(session, prompt(), spec(), suite())
-        with pytest.raises(ConfigError, match="no stage 'tone'"):
-            await ask_for_tone(session, ["RED"])
-        assert counted(session, begun.manifest).asked == 0
-
-
 async def test_a_stage_that_knows_its_requests_is_looked_up_in_the_store(tmp_path: Path, tone: Stage) -> None:
     async def planned(run: PlannedRun) -> list[ModelRequests]:
         author = run.session.roles.author()
@@ -136,15 +127,6 @@ async def test_a_stage_that_knows_its_requests_is_looked_up_in_the_store(tmp_pat
     assert (line.calls, line.stored, line.exact) == (1, 1, True)
 
 
-def test_its_instructions_are_read(tone: Stage) -> None:
-    assert instructions_of(Settings(), PROMPT) == {"tone": "be kind"}
-
-
-def test_without_the_record_its_instructions_are_refused() -> None:
-    with pytest.raises(ConfigError, match="no stage 'tone'"):
-        instructions_of(Settings(), PROMPT)
-
-
 async def test_it_is_estimated_and_priced(tmp_path: Path, tone: Stage) -> None:
     async with opened(tmp_path, FakeClient(reply)) as session:
         cases = number_of_cases(session, PROMPT, spec(), None)
@@ -153,19 +135,6 @@ async def test_it_is_estimated_and_priced(tmp_path: Path, tone: Stage) -> None:
     assert line.tokens_in > cases * 100
     assert line.cost_usd is not None
     assert line.cost_usd > 0
-
-
-async def test_without_the_record_it_is_not_estimated(tmp_path: Path) -> None:
-    async with opened(tmp_path, FakeClient(reply)) as session:
-        assert "tone" not in {line.stage for line in await estimate(session, prompt(), spec(), suite())}
-
-
-async def test_comparisons_by_judges_are_estimated_before_there_is_a_spec(tmp_path: Path) -> None:
-    cases = suite().replace(cases=tuple(case.replace(expected="red") for case in suite().cases))
-    flags = {"author": "a", "models": "m,n", "judge": "j", "match": "asked", "store": str(tmp_path / "store.db")}
-    async with open_session(load(flags, start=tmp_path, env={}), provider=FakeClient(reply)) as session:
-        lines = {line.stage: line.calls for line in await estimate(session, prompt(), None, cases)}
-    assert lines["match"] == 2 * OUTPUTS
 
 
 async def made(path: Path) -> None:
@@ -181,21 +150,6 @@ def pruned(folder: Path, stage: str) -> tuple[int, str]:
 
 def test_its_replies_can_be_pruned(tmp_path: Path, tone: Stage) -> None:
     assert pruned(tmp_path, "tone") == (0, "0 replies pruned\n")
-
-
-def test_replies_of_a_misspelt_stage_are_not_pruned(tmp_path: Path) -> None:
-    code, output = pruned(tmp_path, "judg")
-    assert code != 0
-    assert "there is no stage 'judg'; did you mean 'judge'?" in output
-
-
-async def test_expected_outputs_are_estimated_too(tmp_path: Path) -> None:
-    flags = {"author": "a", "models": "m", "judge": "j,k", "expected": "ref", "store": str(tmp_path / "store.db")}
-    async with open_session(load(flags, start=tmp_path, env={}), provider=FakeClient(["x"])) as session:
-        lines = await estimate(session, prompt(), None, None)
-    lines = [line for line in lines if line.stage in ("reference", "expected")]
-    assert [(line.stage, line.model) for line in lines] == [("reference", "ref"), ("expected", "j"), ("expected", "k")]
-    assert len({line.calls for line in lines}) == 1
 
 
 def test_every_template_belongs_to_one_stage() -> None:

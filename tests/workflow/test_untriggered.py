@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,10 @@ import pytest
 from promptpex.cases.rate import keep_most_valuable
 from promptpex.cli.main import run_cli
 from promptpex.config import load
-from promptpex.core.records import Request, Status, Verdict
+from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.report.summary import summarise, to_dict
-from promptpex.tables import untriggered, verdicts
 from promptpex.workflow.authoring import generate
 from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.pipeline import run
@@ -24,9 +22,6 @@ from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from tests.cases.test_prioritize import FULL, SPEC
 from tests.report.printed import printed
-from tests.tables.by_hand import output, verdict
-from tests.tables.by_hand import run as by_hand
-from tests.tables.many import RULES, cases
 
 RULE = "If the order is late, the answer says sorry."
 SPEC_FILE = f"""prompt: prompt.md
@@ -104,15 +99,6 @@ async def test_what_has_changed_since_the_run_is_not_held_against_a_case(tmp_pat
     assert (await generated(tmp_path))[0].quality.untriggered == (("c2",) if same else ())
 
 
-async def test_a_run_that_cannot_be_read_says_nothing_of_the_cases(tmp_path: Path) -> None:
-    project(tmp_path)
-    async with open_session(settings(tmp_path), provider=FakeClient(reply)) as session:
-        _, folder = await run(session, files_of(tmp_path / "prompt.md"))
-        assert folder is not None
-    (folder / "verdicts.jsonl").write_text("{", encoding="utf-8")
-    assert (await generated(tmp_path))[0].quality.untriggered == ()
-
-
 def test_generate_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import asyncio
 
@@ -128,33 +114,6 @@ def test_generate_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert run_cli(command) == 0
     text = " ".join("".join(capsys.readouterr()).split())
     assert "In the latest run 1 case did not meet the condition of the rule that it is for: c2." in text
-
-
-def of_cases(statuses: Mapping[str, list[Status | None]]) -> tuple[str, ...]:
-    """Verdicts on the rule that each case is for, an output each; and r2 passes on all."""
-    judged: list[Verdict] = []
-    for case, of_case in statuses.items():
-        for repeat, status in enumerate(of_case):
-            more = {"unscored": "judge-empty"} if status == "unscored" else {}
-            judged += [verdict(status, "r1", case, repeat=repeat, **more)] if status else []
-            judged.append(verdict("not_concerned", "r2", case, repeat=repeat))
-    keys = dict.fromkeys(one.key for one in judged)
-    outputs = [output(case, model, repeat=repeat) for case, model, repeat in keys]
-    return untriggered(verdicts(by_hand(outputs, judged, rules=RULES, cases=cases(9, rules=1))))
-
-
-def test_all_that_is_known_of_a_case_has_to_say_so() -> None:
-    assert of_cases({
-        "c0": ["not_concerned", "not_concerned"],
-        "c1": ["not_concerned", "pass"],
-        "c2": ["not_concerned", "fail"],
-        "c3": ["not_concerned", "unscored"],
-        "c4": ["unscored"],
-        "c5": ["pass"],
-        "c6": [None],
-    }) == ("c0", "c3")  # fmt: skip
-    assert of_cases({}) == ()
-    assert untriggered(verdicts(by_hand())) == ()
 
 
 def test_keeping_the_most_valuable_does_not_take_such_a_case_for_its_rule() -> None:

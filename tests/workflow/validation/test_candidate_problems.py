@@ -66,10 +66,6 @@ def test_a_candidate_for_other_words_is_hinted_at(prompt: Path) -> None:
     assert hint not in problems(prompt, text.replace("It makes no excuses.", "It apologises."))
 
 
-def test_a_prompt_without_candidates_has_no_problem_with_them(prompt: Path) -> None:
-    assert validate([prompt]) == []
-
-
 def test_a_folder_that_a_link_leads_away_is_named(tmp_path: Path, prompt: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     project = tmp_path / "project"

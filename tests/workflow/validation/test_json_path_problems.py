@@ -17,7 +17,6 @@ from promptpex.tables import records
 from promptpex.workflow.validation.spec_problems import paths_without_json
 from promptpex.workflow.validation.validate import validate
 from tests.report.printed import printed
-from tests.workflow.test_concerned import POLITE, counted, run
 
 ON_REPLY = "{kind: contains, path: reply, value: done}"
 PATH_RULE = f"  - id: r2\n    rule: It says done.\n    checks: [{ON_REPLY}]\n"
@@ -75,29 +74,6 @@ def test_with_such_a_rule_the_order_is_proposed(tmp_path: Path, first: str) -> N
 def test_a_rule_that_lets_other_outputs_by_demands_no_json(tmp_path: Path, first: str) -> None:
     rules = f"  - {{id: r1, {first}}}\n{PATH_RULE}"
     assert [severity for severity, *_ in problems(tmp_path, rules)] == ["warning"]
-
-
-def test_a_rule_that_demands_json_itself_needs_no_other(tmp_path: Path) -> None:
-    assert problems(tmp_path, PATH_RULE.replace("[{kind", "[{kind: is-json}, {kind")) == []
-    assert problems(tmp_path, PATH_RULE.replace("path: reply, ", "")) == []
-    assert problems(tmp_path, PATH_RULE + "    stale: true\n") == []
-    circle = PATH_RULE + "    after: r4\n  - {id: r4, rule: x, after: r5}\n  - {id: r5, rule: x}\n"
-    assert [severity for severity, *_ in problems(tmp_path, circle)] == ["warning"]
-
-
-@pytest.mark.parametrize("decides", ["wholly", "partly"])
-@pytest.mark.parametrize("judge", ["fake/j", "none"])
-async def test_an_output_that_is_no_json_is_never_kept(tmp_path: Path, decides: str, judge: str) -> None:
-    """The second of four answers is not JSON; the judge passes everything."""
-    on_path = Check(kind="not-contains", path="reply", value="sorry")
-    rule = Rule.model_validate({"id": "reply", "rule": "It is not sorry.", "checks": [on_path], "decides": decides})
-    made, _ = await run(tmp_path, rule, POLITE, judge=[judge])
-    assert counted(made, "reply")[0][0] != "fail"
-    assert [v.unscored for v in made.verdicts if v.case == "c1" and v.source.startswith("check:")] == ["no-value"]
-    summary = summarise(made)
-    outputs = {row["case"]: row["verdict"] for row in records(summary.outputs)}
-    assert outputs["c1"] == "unscored"
-    assert records(summary.models)[0]["unscored"] >= 1
 
 
 ANSWERS = ['{"currency": "EUR"}', '{"error": "no invoice"}', '{"currency": "EUR"}', '{"error": "no invoice"}']

@@ -52,12 +52,6 @@ def test_nothing_is_confirmed_where_there_is_an_error(folder: Path, capsys: pyte
     assert (folder / "a" / "prompt.spec.yaml").read_text(encoding="utf-8") == SPEC
 
 
-def test_a_prompt_without_a_spec_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "prompt.md").write_text("One word.\n", encoding="utf-8")
-    assert run_cli(["validate", "--fix", str(tmp_path / "prompt.md")]) == 0
-    assert [file.name for file in tmp_path.iterdir()] == ["prompt.md"]
-
-
 def test_a_folder_s_name_cannot_command_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "a").rename(folder / "\x1b[31ma")
     assert run_cli(["validate", "--fix", str(folder)]) == 0

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cases.input_specs import type_problems
 from promptpex.cli.main import run_cli
-from promptpex.core.records import Grade, VariableSpec
+from promptpex.core.records import Grade
 from promptpex.documents.human_grades import append_grades
 from promptpex.promptfile import read
 from promptpex.workflow.validation.validate import validate
@@ -57,19 +56,6 @@ def test_any_of_the_files_brings_the_others(tmp_path: Path, name: str) -> None:
     ]
 
 
-def test_a_changed_prompt_is_noticed(tmp_path: Path) -> None:
-    _folder(tmp_path, prompt="Say the tag of {{word}} in a song, and dance.\n")
-    problems = validate([tmp_path / "prompt.md"])
-    assert [problem.severity for problem in problems].count("warning") == 3
-    assert any("has changed since" in problem.message for problem in problems)
-    assert any("'r2' cites words" in problem.message and problem.line == 7 for problem in problems)
-
-
-def test_an_extracted_rule_without_words_is_problems_of(tmp_path: Path) -> None:
-    _folder(tmp_path, spec=SPEC + "  - {id: r3, rule: Kind., origin: extracted}\n")
-    assert ("prompt.spec.yaml", 8, "info") in _problems_of(tmp_path)
-
-
 def test_all_problems_of_all_files(tmp_path: Path) -> None:
     _folder(
         tmp_path,
@@ -95,11 +81,6 @@ def test_an_id_that_is_there_twice_hides_nothing_else(tmp_path: Path) -> None:
     ]
 
 
-def test_an_invalid_input_is_a_warning(tmp_path: Path) -> None:
-    _folder(tmp_path, cases=CASES + "  - {id: c2, rule: r1, inputs: {word: two words}}\n")
-    assert ("prompt.cases.yaml", 4, "warning") in _problems_of(tmp_path)
-
-
 @pytest.mark.parametrize("cases", ["cases: []", "cases:\n  - {id: c1, rule: r1, inputs: {word: fox}, invalid: Odd.}"])
 def test_a_file_without_a_case_to_run_is_refused_as_run_does(tmp_path: Path, cases: str) -> None:
     _folder(tmp_path, cases=f"prompt: prompt.md\n{cases}\n")
@@ -108,21 +89,11 @@ def test_a_file_without_a_case_to_run_is_refused_as_run_does(tmp_path: Path, cas
     assert errors[0].path == str(tmp_path / "prompt.cases.yaml")
 
 
-def test_a_file_of_cases_that_cannot_be_read_is_not_said_to_hold_none(tmp_path: Path) -> None:
-    _folder(tmp_path, cases="prompt: prompt.md\ncases: 3\n")
-    assert not any("no usable case" in problem.message for problem in validate([tmp_path / "prompt.md"]))
-
-
 def test_a_broken_prompt_does_not_hide_the_rest(tmp_path: Path) -> None:
     _folder(tmp_path, prompt="{{word", cases="cases: [\n")
     problems = _problems_of(tmp_path)
     assert ("prompt.md", 1, "error") in problems
     assert any(name == "prompt.cases.yaml" for name, _, _ in problems)
-
-
-def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
-    assert [problem.severity for problem in validate([tmp_path / "none.md"])] == ["error"]
-    assert [problem.severity for problem in validate([tmp_path / "none.spec.yaml"])] == ["error"]
 
 
 def test_variables_that_do_not_fit(tmp_path: Path) -> None:
@@ -149,21 +120,6 @@ def test_all_that_a_run_reads_of_the_front_matter_is_validated(tmp_path: Path) -
     messages = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
     for part in ("no stage 'caess'", "the language 12", "scenario 1 needs", "'../elsewhere.csv' is outside", "'hgih'"):
         assert any(part in message for message in messages), (part, messages)
-
-
-def test_what_is_declared_of_a_variable_is_validated(tmp_path: Path) -> None:
-    """``extract`` would end on it after it has paid for the intent."""
-    front = "---\ninputs:\n  word: {type: enum, values: 3}\n---\n"
-    _folder(tmp_path, prompt=front + PROMPT)
-    messages = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
-    assert messages == ["the input 'word': values: there should be a list here, such as [a, b], not a number"]
-
-
-def test_the_settings_file_is_validated(tmp_path: Path) -> None:
-    _folder(tmp_path)
-    (tmp_path / "promptpex.toml").write_text("seed = 1\nmodls = 'a'\n", encoding="utf-8")
-    errors = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
-    assert [(Path(problem.path).name, problem.line) for problem in errors] == [("promptpex.toml", 2)]
 
 
 @pytest.mark.parametrize(
@@ -194,14 +150,6 @@ def test_a_variable_s_schema_that_cannot_be_used_is_an_error(tmp_path: Path, sch
     assert errors[0].line in (4, 5, 6)
 
 
-def test_run_warns_of_a_schema_that_holds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = "inputs:\n  word:\n    type: json\n    schema: {type: strin}"
-    path = _folder(tmp_path, spec=SPEC.replace("inputs: {word: one word}", schema))
-    store = ["--store", str(tmp_path / "s.db"), "--results", str(tmp_path / "results")]
-    run_cli(["run", str(path), "--models", "fake/x", "--judge", "none", *store])
-    assert "prompt.spec.yaml: the schema of 'word' cannot be used" in capsys.readouterr().err
-
-
 def test_run_shows_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = (
         "prompt: prompt.md\ncases:\n  - {id: c1, rule: r9, inputs: {word: fox}}\n  - {id: c2, rule: r1, inputs: {}}\n"
@@ -213,12 +161,6 @@ def test_run_shows_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "fix these 2 problems first" in err
     assert "prompt.cases.yaml:3:" in err
     assert "prompt.cases.yaml:4:" in err
-
-
-def test_a_number_of_any_length_is_an_integer() -> None:
-    variable = VariableSpec(type="integer")
-    assert type_problems("n", 10**400, variable) == []
-    assert type_problems("n", 1.5, variable) != []
 
 
 def test_grades_are_checked_with_the_prompt_and_alone(tmp_path: Path) -> None:
@@ -341,16 +283,6 @@ def test_all_that_is_wrong_with_metric_files_is_reported_at_once(
     assert "not JavaScript" in capsys.readouterr().out
 
 
-def test_metrics_that_can_be_used_are_no_problem(tmp_path: Path) -> None:
-    path = _folder(tmp_path)
-    before = [problem.text() for problem in validate([path])]
-    (tmp_path / "tone.metric.md").write_text(
-        "---\nscale: 0-100\n---\nKind? {{output}} {{expected}}\n", encoding="utf-8"
-    )
-    (tmp_path / "wild.metric.js").write_text("context.vars.word.length", encoding="utf-8")
-    assert [problem.text() for problem in validate([path])] == before
-
-
 def _spec_with(part: str) -> str:
     """The spec with keys of ``r1`` on lines of their own: line 7 on."""
     return SPEC.replace(
@@ -363,30 +295,6 @@ def _warnings(tmp_path: Path, part: str, cases: str) -> list[tuple[str, int | No
     _folder(tmp_path, spec=_spec_with(part), cases=f"prompt: prompt.md\ncases:\n{cases}")
     warnings = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "warning"]
     return [(Path(problem.path).name, problem.line, problem.message) for problem in warnings]
-
-
-ON_PATH = "    when:\n      - {variable: word, path: order.state, kind: equals, value: open}\n"
-FITTING = '  - {id: c1, rule: r1, inputs: {word: \'{"order":{"state":"open"}}\'}}\n'
-UNFIT = '  - {id: c2, rule: r1, inputs: {word: \'{"order":{"status":"open"}}\'}}\n'
-SENT = '  - {id: c3, rule: r1, inputs: {word: \'{"order":{"state":"sent"}}\'}}\n'
-
-
-def test_a_condition_that_can_be_decided_for_no_case_is_reported(tmp_path: Path) -> None:
-    (warning,) = _warnings(tmp_path, ON_PATH, UNFIT + UNFIT.replace("c2", "c4"))
-    assert warning[:2] == ("prompt.spec.yaml", 9)
-    assert warning[2].startswith("the condition of the rule 'r1' can be decided for no case: the input word could not")
-
-
-def test_cases_for_which_a_condition_cannot_be_decided_are_named(tmp_path: Path) -> None:
-    (warning,) = _warnings(tmp_path, ON_PATH, FITTING + UNFIT)
-    assert "the condition of the rule 'r1' cannot be decided for 1 case (c2): " in warning[2]
-    assert _warnings(tmp_path, ON_PATH, FITTING) == []
-
-
-def test_a_case_that_its_own_rule_does_not_concern_is_reported(tmp_path: Path) -> None:
-    (warning,) = _warnings(tmp_path, ON_PATH, FITTING + SENT + SENT.replace("c3, rule: r1", "c5, rule: r2"))
-    assert warning[:2] == ("prompt.cases.yaml", 4)
-    assert warning[2].startswith("the case 'c3' is for the rule 'r1', which does not concern it: the rule's condition")
 
 
 @pytest.mark.parametrize(
@@ -407,16 +315,6 @@ def test_a_condition_that_names_the_expected_output_is_reported_once(tmp_path: P
     (warning,) = _warnings(tmp_path, part, "  - {id: c1, rule: r1, expected: NN, inputs: {word: fox}}\n")
     assert warning[:2] == ("prompt.spec.yaml", 10)
     assert "the condition of the rule 'r1' names the expected output, which a condition cannot see" in warning[2]
-
-
-def test_a_condition_whose_value_names_nothing_has_its_own_line(tmp_path: Path) -> None:
-    part = "    when:\n      - {variable: word, kind: not-contains, value: 'y{{nope}}'}\n"
-    (warning,) = _warnings(tmp_path, part, "  - {id: c1, rule: r1, inputs: {word: fox}}\n")
-    assert warning == (
-        "prompt.spec.yaml",
-        10,
-        "a value in the condition of the rule 'r1' names 'nope', which is empty",
-    )
 
 
 def test_a_metric_file_is_called_one_and_its_keys_are_guessed_among_a_metric_s(tmp_path: Path) -> None:
