@@ -145,7 +145,7 @@ def figures(began: float, cpu_began: float, count: int) -> dict[str, float]:
 
 async def ask_stack(client: str, base: str, concurrency: int, folder: Path, after: contextlib.AsyncExitStack) -> Ask:
     from promptpex.core.records import Message, Params, Request
-    from promptpex.llm.providers import Router
+    from promptpex.llm.providers.router import Router
     from promptpex.llm.stack import StackOptions, build
     from promptpex.store import SqliteStore
 
@@ -166,7 +166,7 @@ async def ask_stack(client: str, base: str, concurrency: int, folder: Path, afte
 
 async def ask_provider(client: str, base: str, concurrency: int, folder: Path, after: contextlib.AsyncExitStack) -> Ask:
     from promptpex.core.records import Message, Params, Request
-    from promptpex.llm.providers import Router
+    from promptpex.llm.providers.router import Router
 
     router, turn = Router(), asyncio.Semaphore(concurrency)
     after.push_async_callback(router.close)

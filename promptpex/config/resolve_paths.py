@@ -18,7 +18,7 @@ from promptpex.codecs.files.ordinary_files import ROOTS, is_inside
 from promptpex.config.named_models import NAMED
 from promptpex.core.store_address import is_address
 from promptpex.llm.named_models import split_name
-from promptpex.llm.paths_in_names import as_in_name, file_of, from_name, written_file_of
+from promptpex.llm.resolve_model import as_in_name, file_of, from_name, written_file_of
 
 OWN_FOLDER = ".promptpex"
 PATHS = ("results", "store", "record", "embedded_model")

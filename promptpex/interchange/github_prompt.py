@@ -23,9 +23,8 @@ from promptpex.interchange.reading.exchanges import Ids
 from promptpex.interchange.reading.foreign_values import At, items, mapping, named, text_of_parts
 from promptpex.interchange.reading.model_names import github_name, is_plain
 from promptpex.interchange.reading.output_schemas import KEYS, format_rules
-from promptpex.llm.named_models import free_name
+from promptpex.llm.named_models import free_name, settings_of
 from promptpex.llm.names import parse_model
-from promptpex.llm.prompt_file_parameters import settings_of
 
 ENDINGS = (".prompt.yml", ".prompt.yaml")
 _ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}

@@ -25,9 +25,8 @@ from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.foreign_values import At, mapping
 from promptpex.interchange.reading.model_names import NAMING_KEYS, OURS, about_model, bare_name, is_plain, names_of
 from promptpex.interchange.reading.output_schemas import KEYS, format_rules
-from promptpex.llm.named_models import free_name
+from promptpex.llm.named_models import free_name, settings_of
 from promptpex.llm.names import parse_model
-from promptpex.llm.prompt_file_parameters import settings_of
 from promptpex.llm.redaction import names_key
 
 _ROLE = re.compile(

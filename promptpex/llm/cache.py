@@ -6,14 +6,55 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from promptpex.core.errors import StoreError
+from promptpex.core.errors import ModelError, StoreError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import ResponseStore
 from promptpex.core.translation import stored
 from promptpex.llm.client import Client
-from promptpex.llm.joined_requests import Flights, as_cached
 from promptpex.llm.pacing.cancellation import CancelToken
+from promptpex.llm.providers.prices import with_own_price
+
+
+class Flights:
+    """The questions of one process that are under way, by the ids of their requests."""
+
+    def __init__(self) -> None:
+        self._flights: dict[str, asyncio.Future[Completion | None]] = {}
+
+    async def joined(self, request_id: str) -> Completion | None:
+        """What whoever asks the same now is answered; None where nobody does, or has given up.
+
+        Raises:
+            ModelError: what that one is told.
+        """
+        flight = self._flights.get(request_id)
+        return None if flight is None else await asyncio.shield(flight)
+
+    def under_way(self, request_id: str) -> bool:
+        return request_id in self._flights
+
+    async def fly(self, request_id: str, ask: Callable[[], Awaitable[Completion]]) -> Completion:
+        """What ``ask`` gives, for all who join. They go on alone when this task is cancelled."""
+        flight: asyncio.Future[Completion | None] = asyncio.get_running_loop().create_future()
+        self._flights[request_id] = flight
+        try:
+            completion = await ask()
+            flight.set_result(completion)
+            return completion
+        except ModelError as error:
+            flight.set_exception(error)
+            flight.exception()
+            raise
+        finally:
+            del self._flights[request_id]
+            if not flight.done():
+                flight.set_result(None)
+
+
+def as_cached(completion: Completion) -> Completion:
+    return completion if completion.cached else completion.model_copy(update={"cached": True})
+
 
 FIRST_POLL_S = 0.1
 """Seconds until another process's answer is looked for again; it doubles up to ``LAST_POLL_S``."""
@@ -84,13 +125,13 @@ class CachedClient:
             StoreError: the answer could not be stored.
         """
         if self._width is None:
-            return await self._complete(request)
+            return with_own_price(await self._complete(request), request, only_unknown=True)
         key = request.answerer
         admission = self._admissions.get(key)
         if admission is None:
             admission = self._admissions[key] = asyncio.Semaphore(self._width)
         async with admission:
-            return await self._complete(request)
+            return with_own_price(await self._complete(request), request, only_unknown=True)
 
     async def close(self) -> None:
         """Closes ``inner``; the store belongs to whoever opened it."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from promptpex.core.errors import NotRecorded
 from promptpex.core.records import Completion, Request
-from promptpex.llm.sent_signal import sending
+from promptpex.llm.streaming import sending
 
 Answer = str | Completion | Exception
 Replies = Callable[[Request], Answer | Awaitable[Answer]] | Sequence[Answer] | Mapping[str, Answer]
@@ -57,7 +57,6 @@ class FakeClient:
         return self._completion(answer, request)
 
     async def close(self) -> None:
-        """Remembers that it was closed."""
         self.closed = True
 
     def _completion(self, answer: Answer, request: Request) -> Completion:

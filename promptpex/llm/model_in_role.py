@@ -33,7 +33,6 @@ class RoleModel:
 
     @property
     def label(self) -> str:
-        """The model as the user named it."""
         return self.model.label
 
     @property

@@ -9,15 +9,71 @@ import itertools
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from pydantic import Field, field_validator, model_validator
 
 from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import ConfigError
-from promptpex.core.records import Record
+from promptpex.core.records import Params, Record
 from promptpex.llm.redaction import names_variable_of_key, scrub
 from promptpex.llm.resolve_model import MAX_PRICE, is_provider, resolve
+
+NAMES: Mapping[str, str] = {
+    "temperature": "temperature",
+    "max_tokens": "max_tokens", "maxTokens": "max_tokens", "maxOutputTokens": "max_tokens",
+    "maxCompletionTokens": "max_tokens", "max_completion_tokens": "max_tokens",
+    "top_p": "top_p", "topP": "top_p", "seed": "seed",
+    "presence_penalty": "presence_penalty", "presencePenalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty", "frequencyPenalty": "frequency_penalty",
+}  # fmt: skip
+"""What the parameters are called there, and here."""
+
+_STOPS = ("stop", "stopSequences")
+_OWN = ("temperature", "max_tokens", "top_p", "seed")
+"""Those that ``Params`` has a field for; the others are further ones."""
+_WHOLE = ("max_tokens", "seed")
+_LIMITS = {"temperature": (0, 100), "max_tokens": (1, 2**31), "top_p": (0, 1)}
+
+
+def read_parameters(about: Mapping[Any, Any]) -> tuple[Params, tuple[str, ...]]:
+    """What is said of a request, and the names of what no request takes here or whose value makes no sense."""
+    values: dict[str, Any] = {}
+    unused = []
+    for name, value in about.items():
+        if name in _STOPS and (stops := _texts(value)):
+            values["stop"] = stops
+        elif name in NAMES and _fits(NAMES[name], value):
+            values[NAMES[name]] = value
+        elif value is not None:
+            unused.append(str(name)[:40])
+    extra = {name: value for name, value in values.items() if name not in (*_OWN, "stop")}
+    return Params(**{name: value for name, value in values.items() if name not in extra}, extra=extra), tuple(unused)
+
+
+def settings_of(about: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The same as a table ``[models.NAME]`` of settings has it, where ``stop`` is one text."""
+    params, unused = read_parameters(about)
+    table = params.model_dump(exclude_defaults=True, exclude={"extra", "stop"}) | params.extra
+    if params.stop is not None and len(params.stop) == 1:
+        table["stop"] = params.stop[0]
+    elif params.stop is not None:
+        unused = (*unused, *(str(name) for name in about if name in _STOPS))
+    return table, unused
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return tuple(texts) if all(isinstance(text, str) and text for text in texts) else ()
+
+
+def _fits(name: str, value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int if name in _WHOLE else int | float):
+        return False
+    low, high = _LIMITS.get(name, (-(2**31), 2**31))
+    return low <= value <= high
+
 
 UNDER_TEST = "under_test"
 """The key beside the named models of a settings file that lists the models under test."""
@@ -140,7 +196,6 @@ class NamedModel(Record):
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """US dollars per million tokens in and out, where the settings say them."""
         if self.price_input is None or self.price_output is None:
             return None
         return self.price_input, self.price_output
@@ -182,12 +237,10 @@ class Spelled:
 
     @property
     def is_named(self) -> bool:
-        """Whether the label stands for something that it does not say."""
         return self.label != self.text
 
     @property
     def has_own_base(self) -> bool:
-        """Whether a server stands here and not in the definition."""
         return any(pair.startswith("api_base=") for pair in self.query.split("&"))
 
 
@@ -230,7 +283,6 @@ def split_name(label: str) -> tuple[str | None, str]:
 
 
 def free_name(wanted: str, taken: Container[str] = ()) -> str:
-    """A name for a model that is like the wanted one, and that settings accept."""
     stem = re.sub(r"[^\w.-]+", "-", wanted).strip("-_.")[:30].strip("-_.") or "model"
     numbered = (f"{name}-{number}" for number in range(2, 10_000) for name in (stem, "model"))
     names = itertools.chain((stem, f"my-{stem}"), numbered)

@@ -105,7 +105,6 @@ def parse_model(label: str, *, api_base: str | None = None, named: NamedModels =
 
 
 def _base_of(name: str, own_base: str | None, api_base: str | None) -> str | None:
-    """The server of a model."""
     return _own(own_base, name) or (_base(api_base, name) if api_base and takes_base(name) else None)
 
 
@@ -123,7 +122,6 @@ def _refuse_same_models(models: Iterable[ModelName]) -> None:
 
 
 def _refuse_unknown(name: str, base: str | None, named: NamedModels) -> None:
-    """Refuses what is probably a name of the settings, misspelt."""
     suggestion = did_you_mean(name, named) if resolve(name, base).provider is None else ""
     if suggestion:
         raise ConfigError(f"No model is called {name!r}; {suggestion}")

@@ -109,7 +109,6 @@ def holds_key(text: str) -> bool:
 
 
 def names_key(setting: str) -> bool:
-    """Whether a setting of this name would be a key."""
     return bool(_SETTING_OF_KEY.search(setting))
 
 
@@ -146,7 +145,6 @@ def without_own_keys(completion: Completion) -> Completion:
 
 
 def without_own_keys_in(value: Any) -> Any:
-    """JSON-ready data without the keys of this machine in its texts."""
     keys = environment_keys()
     return _each_text(value, lambda text: _without(text, keys))
 

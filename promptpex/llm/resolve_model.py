@@ -11,10 +11,40 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from promptpex.core.records import Request
+
+_SIGNS = ",?#%"
+
+
+def as_in_name(path: Path | str) -> str:
+    return "".join(quote(sign, safe="", errors="surrogateescape") if _is_odd(sign) else sign for sign in str(path))
+
+
+def from_name(text: str) -> str:
+    return unquote(text, errors="surrogateescape") if "%" in text else text
+
+
+def file_of(label: str) -> str | None:
+    written = written_file_of(label)
+    return None if written is None else from_name(written)
+
+
+def written_file_of(label: str) -> str | None:
+    """The same as the name holds it, in the form of ``as_in_name``."""
+    provider, _, rest = label.partition("?")[0].partition("/")
+    if provider == "replay":
+        return rest.partition("#")[0]
+    is_file = provider == "embedded" and not rest.startswith("hf:")
+    return rest if is_file and (rest.endswith(".gguf") or "/" in rest or "\\" in rest) else None
+
+
+def _is_odd(sign: str) -> bool:
+    return sign in _SIGNS or sign.isspace() or not sign.isprintable()
+
 
 Provider = Literal["openai-compatible", "ollama", "embedded", "replay", "fake", "litellm"]
 PriceSource = Literal["free", "table", "unknown"]
@@ -79,7 +109,6 @@ def resolve(name: str, api_base: str | None = None) -> Route:
 
 
 def is_provider(name: str) -> bool:
-    """Whether this is what names of models of some provider begin with."""
     from promptpex.llm.providers.prices import known_providers
 
     return name in OWN_PREFIXES or name in known_providers()
@@ -99,7 +128,6 @@ def origin(url: str) -> str:
 
 
 def is_ollama_cloud(url: str) -> bool:
-    """Whether this is Ollama's own service: its hosts, over TLS, at the usual port."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     ours = host == "ollama.com" or host.endswith(".ollama.com")

@@ -51,7 +51,6 @@ class SchemaFallback:
         return await self._inner.complete(in_words(request).replace(reply_schema=None))
 
     async def close(self) -> None:
-        """Closes ``inner``."""
         await self._inner.close()
 
     async def _with_schema(self, request: Request) -> Completion:
@@ -90,7 +89,6 @@ class SchemaFallback:
 
 
 def _without(model: str, message: str) -> str:
-    """The message without the model's name, which may hold any word."""
     return re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "", message)
 
 

@@ -100,12 +100,10 @@ def shortened(most: int) -> BeforeValidator:
 
 
 def if_given(most: int) -> BeforeValidator:
-    """As ``shortened``, for a text that a reply may leave out: nothing but text counts."""
     return BeforeValidator(lambda value: cut(value, most) if isinstance(value, str) else "")
 
 
 def first(most: int) -> BeforeValidator:
-    """Leaves out what a reply's list holds beyond ``most`` items."""
     return BeforeValidator(lambda value: value[:most] if isinstance(value, list) else value)
 
 
@@ -126,13 +124,11 @@ def list_up_to(item: Any, most: int, *, least: int = 0, wanted: int = 0) -> Any:
 
 
 def reply_model(name: str, **fields: object) -> type[BaseModel]:
-    """A type of replies with these fields, each a type, all of them required."""
     required: dict[str, Any] = {field: (kind, ...) for field, kind in fields.items()}
     return create_model(name, **required)
 
 
 def one_of(values: Sequence[str | int]) -> object:
-    """The type of what is one of these values."""
     return Literal[tuple(values)]
 
 
@@ -144,7 +140,6 @@ def readable(item: type[BaseModel]) -> BeforeValidator:
 
 
 def reads(item: type[BaseModel], value: Any) -> bool:
-    """Whether a value of a reply can be read as an ``item``."""
     try:
         item.model_validate(value)
     except ValidationError:
@@ -157,13 +152,11 @@ REASON = shortened(2000)
 
 
 def described(schema: dict[str, object]) -> str:
-    """The schema as a demand in words, for models that take no schema."""
     text = json.dumps(schema, ensure_ascii=False)
     return f"Answer with one JSON value that follows this JSON schema, and with nothing else:\n{text}"
 
 
 def follows(value: Any, schema: dict[str, Any]) -> bool:
-    """Whether ``value`` has at least the outermost shape that ``schema`` asks for."""
     if schema.get("type") == "array":
         return isinstance(value, list)
     return isinstance(value, dict) and all(name in value for name in schema.get("required", ()))

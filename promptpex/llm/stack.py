@@ -2,17 +2,12 @@
 
 ::
 
-    RecordingClient    what the run asked and got, stored answers and errors included
-      MeteredClient    counts and events
-        OwnPriceClient   reckons what was stored before its model had a price
-          CachedClient   paid for once; lets so many through at a time
-            SchemaFallback   reply schemas in words where a model takes none
-              FirstRequestClient      each model once before many times
-                RetryingClient   queue, deadlines, budget, attempts
-                  FirstAttemptClient      the first attempt's answer lets all go
-                      OwnPriceClient   reckons by the price of a named model
-                        CountedClient    counts what is sent
-                          the provider
+    Stack            counts, with an event for each request
+      RecordingClient  what the run asked and got, stored answers and errors included
+        CachedClient     paid for once; lets so many through at a time
+          SchemaFallback   reply schemas in words where a model takes none
+            RetryingClient   each model once before many times; queue, deadlines, budget, attempts, price
+              the provider
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is asked
 behind the queue, so that what merely waits reserves nothing, and stored answers are free.
@@ -24,27 +19,23 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-from promptpex.core.events import Listener, ignore_events
+from promptpex.core.errors import ModelError
+from promptpex.core.events import Answered, Failed, Listener, ignore_events
 from promptpex.core.records import Completion, ModelName, Request
 from promptpex.core.response_store import ResponseStore
 from promptpex.llm.cache import CachedClient
-from promptpex.llm.client import Client, Loading
-from promptpex.llm.meter import Meter, MeteredClient
-from promptpex.llm.own_price import OwnPriceClient
-from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, DRAIN_S, MAX_ATTEMPTS
+from promptpex.llm.client import Client, Meter
+from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
 from promptpex.llm.pacing.budget import Budget, Rates
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.first_request import FirstAttemptClient, FirstRequestClient, FirstRequestGate
-from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
+from promptpex.llm.pacing.retry import RetryingClient
 from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.record_replay import RecordingClient
 from promptpex.llm.resolve_model import resolve
 from promptpex.llm.schema_fallback import SchemaFallback
-from promptpex.llm.sent_signal import CountedClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +67,6 @@ class StackOptions:
     record: Path | str | None = None
     prices: Mapping[str, Rates] = field(default_factory=dict)
 
-    @property
-    def gives_up_s(self) -> float:
-        """Seconds after which a request without an answer ends."""
-        if self.run_deadline_s is None:
-            return self.call_deadline_s
-        return min(self.call_deadline_s, self.run_deadline_s + DRAIN_S)
-
 
 class Stack:
     """A provider in all its wrappers: the client that the stages are handed.
@@ -92,15 +76,17 @@ class Stack:
         budget: what was spent of what may be.
     """
 
-    def __init__(self, outermost: Client, *, meter: Meter, budget: Budget, cancel_token: CancelToken) -> None:
-        self._outermost = outermost
+    def __init__(
+        self, inner: Client, *, meter: Meter, budget: Budget, cancel_token: CancelToken, emit: Listener = ignore_events
+    ) -> None:
+        self._inner = inner
         self._cancel_token = cancel_token
+        self._emit = emit
         self.meter = meter
         self.budget = budget
 
     @property
     def cancelled(self) -> bool:
-        """Whether ``cancel`` was called."""
         return self._cancel_token.cancelled
 
     async def complete(self, request: Request) -> Completion:
@@ -110,13 +96,21 @@ class Stack:
             ModelError: the model could not answer, or was not asked (``BudgetExceeded``, ``Stopped``).
             StoreError: the answer could not be stored.
         """
-        return await self._outermost.complete(request)
+        label = request.label or request.model
+        try:
+            completion = await self._inner.complete(request)
+        except ModelError as error:
+            self.meter.failed(request)
+            self._emit(Failed(label, request.stage, request.id, error.reason, error.message))
+            raise
+        self.meter.answered(request, completion)
+        counts = completion.latency_ms, completion.tokens_in, completion.tokens_out, completion.cost_usd
+        self._emit(Answered(label, request.stage, request.id, completion.cached, *counts))
+        return completion
 
     def counting_apart(self) -> Stack:
         """The same stack with a meter of its own, for what is asked through it alone; attempts are not in it."""
-        meter = Meter()
-        apart = MeteredClient(self._outermost, meter)
-        return Stack(apart, meter=meter, budget=self.budget, cancel_token=self._cancel_token)
+        return Stack(self, meter=Meter(), budget=self.budget, cancel_token=self._cancel_token)
 
     def cancel(self) -> None:
         """Sends nothing more: what is not sent yet ends with ``Stopped``, and so does what is in flight after a few
@@ -128,7 +122,7 @@ class Stack:
 
     async def close(self) -> None:
         """Closes the wrappers and the provider; the store belongs to whoever opened it. May be called twice."""
-        await self._outermost.close()
+        await self._inner.close()
 
 
 def build(
@@ -143,51 +137,41 @@ def build(
 ) -> Stack:
     """``provider`` in its wrappers.
 
-    Args:
-        provider: who answers.
-        store: where answers are kept; None = nowhere.
-        emit: receives what happens.
-        rng: draws the jitter of retries.
-        clock: seconds, monotonic.
-        options: the settings.
-        sleep: waits that many seconds.
 
     Raises:
         ConfigError: the recording cannot be written.
     """
-    cancel_token, meter, gate, budget = CancelToken(), Meter(), FirstRequestGate(), _budget(options)
-    client: Client = OwnPriceClient(CountedClient(provider, meter, emit, gives_up_s=options.gives_up_s))
-    client = FirstAttemptClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
-    client = RetryingClient(
-        client,
-        RetryPolicy(
-            options.max_attempts, call_deadline_s=options.call_deadline_s, run_deadline_s=options.run_deadline_s
-        ),
+    cancel_token, meter = CancelToken(), Meter()
+    limits = options.max_cost, options.max_requests, options.max_tokens
+    budget = Budget(*limits, rates=lambda request: rates(request, options.prices))
+    client: Client = RetryingClient(
+        provider,
         limiter=_limiter(options, clock, cancel_token),
-        budget=budget,
         cancel_token=cancel_token,
         rng=rng,
         clock=clock,
+        budget=budget,
+        max_attempts=options.max_attempts,
+        call_deadline_s=options.call_deadline_s,
+        run_deadline_s=options.run_deadline_s,
         sleep=sleep,
+        meter=meter,
         emit=emit,
     )
-    client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
+    client = SchemaFallback(client, emit)
     if store is not None:
-        cached = partial(CachedClient, client, store, concurrency=options.concurrency, fresh=options.fresh)
-        client = OwnPriceClient(cached(cancel_token=cancel_token, sleep=sleep, emit=emit), only_unknown=True)
-    client = MeteredClient(client, meter, emit)
+        client = CachedClient(
+            client,
+            store,
+            concurrency=options.concurrency,
+            fresh=options.fresh,
+            cancel_token=cancel_token,
+            sleep=sleep,
+            emit=emit,
+        )
     if options.record is not None:
         client = RecordingClient(client, options.record)
-    return Stack(client, meter=meter, budget=budget, cancel_token=cancel_token)
-
-
-def _budget(options: StackOptions) -> Budget:
-    return Budget(
-        options.max_cost,
-        options.max_requests,
-        options.max_tokens,
-        rates=lambda request: rates(request, options.prices),
-    )
+    return Stack(client, meter=meter, budget=budget, cancel_token=cancel_token, emit=emit)
 
 
 def _limiter(options: StackOptions, clock: Callable[[], float], cancel_token: CancelToken) -> Limiter:
@@ -207,7 +191,6 @@ def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:
 
 
 def rates_for(model: ModelName, prices: Mapping[str, Rates]) -> Rates | None:
-    """As ``rates``, for a model that requests will go to."""
     return model.price or _rates(model.name, model.api_base, prices)
 
 

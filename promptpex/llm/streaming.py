@@ -1,4 +1,4 @@
-"""Replies that are watched while they are on their way.
+"""What a provider tells of a request on its way: that it leaves, and what has come of its reply so far.
 
 Who asks says so for the requests of its task (``watching``), and a provider that can stream asks ``watcher`` for whom.
 The wrappers in between know nothing of it, so a watched reply is queued, paced, retried, paid for, stored and recorded
@@ -52,7 +52,6 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 
 def watcher() -> Watcher | None:
-    """Who watches the requests of this task."""
     entry = _WATCHER.get()
     return entry[0] if entry is not None and entry[1] is asyncio.current_task() else None
 
@@ -66,14 +65,12 @@ class ListWatcher:
         self._objects: list[Mapping[str, Any]] = []
 
     def begin(self) -> None:
-        """Begins anew, and takes back what was told."""
         self._list = GrowingList()
         if self._objects:
             self._objects = []
             self._tell(())
 
     def add(self, text: str) -> None:
-        """Tells of the objects so far, where there are more of them."""
         new = self._list.add(text)[: MOST_OBJECTS - len(self._objects)]
         if new:
             self._objects += map(without_own_keys_in, new)
@@ -92,7 +89,6 @@ class Streams:
         return watcher() if self._cut.get(model, 0) < MOST_CUT else None
 
     def came(self, model: str) -> None:
-        """Notes that a stream came to its end."""
         self._cut.pop(model, None)
 
     def failed(self, model: str, error: ModelError, *, has_begun: bool) -> bool:
@@ -105,3 +101,22 @@ class Streams:
 
 MOST_CUT = 2
 """Streams in a row that may break off before a model's replies are asked for as a whole."""
+
+
+_TELL: ContextVar[Callable[[], None] | None] = ContextVar("tell", default=None)
+
+
+@contextmanager
+def told_of(tell: Callable[[], None]) -> Iterator[None]:
+    token = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(token)
+
+
+def sending() -> None:
+    """To be called by a provider right before a request leaves this process, or goes to a model inside it."""
+    tell = _TELL.get()
+    if tell is not None:
+        tell()

@@ -17,13 +17,60 @@ from typing import Generic, TypeVar, get_origin
 from pydantic import BaseModel, ValidationError
 
 from promptpex.codecs.model_json import ReplyError, read_json_reply
-from promptpex.core.errors import RUN_ENDED, MalformedReply, ModelError, once_sent
+from promptpex.core.errors import RUN_ENDED, EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply, once_sent
 from promptpex.core.records import Completion, Message, Request
 from promptpex.core.stage_templates import fence
 from promptpex.core.translation import stored
 from promptpex.llm.client import Client
 from promptpex.llm.schemas import described, reply_schema, reply_type_of
-from promptpex.llm.usable_answers import CUT, check_cut, check_empty, check_filtered, usable
+
+CUT = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
+"""Finish reasons that mean: cut off at the token limit."""
+
+WITHHELD = frozenset(
+    {"content_filter", "content_filtered", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii"}
+)
+"""Finish reasons that mean: the provider withheld the answer, or the model declined by the API's own signal."""
+
+
+def usable(completion: Completion, model: str) -> str:
+    """The text of an answer that may be scored.
+
+    Raises:
+        Filtered: the provider withheld it, or its refusal field is set.
+        TruncatedReply: it was cut off at the token limit.
+        EmptyReply: there is nothing in it.
+
+    The error's ``reply`` holds the text that came.
+    """
+    check_filtered(completion, model)
+    check_cut(completion, model)
+    check_empty(completion, model)
+    return completion.text
+
+
+def check_filtered(completion: Completion, model: str) -> None:
+    if completion.refusal or _reason(completion) in WITHHELD:
+        text_kept = completion.text or completion.refusal or ""
+        declined = stored("{model} or its provider declined to answer.", model=model)
+        raise Filtered(declined, model=model, reply=text_kept)
+
+
+def check_cut(completion: Completion, model: str) -> None:
+    if _reason(completion) in CUT:
+        message = stored("{model} was cut off at its token limit; allow more with max_tokens.", model=model)
+        raise TruncatedReply(message, model=model, reply=completion.text)
+
+
+def check_empty(completion: Completion, model: str) -> None:
+    if not completion.text.strip():
+        nothing = stored("{model} answered with nothing.", model=model)
+        raise EmptyReply(nothing, model=model, reply=completion.text)
+
+
+def _reason(completion: Completion) -> str:
+    return (completion.finish_reason or "").lower()
+
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -54,7 +101,6 @@ class Reply(Generic[T]):
 
     @property
     def repaired(self) -> bool:
-        """Whether the reply was not right as it first came."""
         return self.json_repaired or self.turns > 1
 
 
@@ -215,7 +261,6 @@ def _of_no_use(error: ModelError) -> bool:
 
 
 def _left(error: ModelError) -> ModelError:
-    """The error of stored replies that were not asked for again."""
     message = stored(
         "{part} It was not asked again: after {count} unusable replies of this model, asking again brought none that "
         "was better. Name another model, or have all of them asked again with `promptpex cache prune --failed`.",

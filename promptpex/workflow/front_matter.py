@@ -22,8 +22,8 @@ from promptpex.core.records import Check, ModelName, Output, Params, Prompt, Rul
 from promptpex.core.translation import stored, stored_n
 from promptpex.interchange.github_prompt import ENDINGS
 from promptpex.interchange.reading.model_names import is_plain, names_of
+from promptpex.llm.named_models import read_parameters
 from promptpex.llm.names import parse_model
-from promptpex.llm.prompt_file_parameters import read_parameters
 from promptpex.llm.providers.prices import key_variable, known_models
 from promptpex.llm.redaction import scrub
 from promptpex.llm.resolve_model import resolve

@@ -18,7 +18,9 @@ from promptpex.core.translation import stored
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.named_models import spelled
 from promptpex.llm.names import parse_model, parse_models
-from promptpex.llm.providers import AvailableModel, ProviderOptions, available_models, key_for
+from promptpex.llm.providers import ProviderOptions
+from promptpex.llm.providers.discovery import AvailableModel, available_models
+from promptpex.llm.providers.openai_compatible import key_for
 from promptpex.llm.providers.weights import weights_digest
 from promptpex.llm.resolve_model import origin
 from promptpex.llm.stack import StackOptions

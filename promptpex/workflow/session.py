@@ -19,9 +19,8 @@ from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
 from promptpex.engines import Engine, LocalEngine, open_engine
 from promptpex.judging.judge_mode import JudgeExample
-from promptpex.llm.client import Client
-from promptpex.llm.meter import Meter
-from promptpex.llm.providers import Router
+from promptpex.llm.client import Client, Meter
+from promptpex.llm.providers.router import Router
 from promptpex.llm.stack import Stack, build
 from promptpex.llm.structured import Structured
 from promptpex.store import open_store

@@ -49,8 +49,8 @@ from promptpex.interchange import promptfoo, promptpex_tests, suite_files
 from promptpex.judging.verdict_precedence import after_broken
 from promptpex.llm.named_models import NamedModel
 from promptpex.llm.names import parse_models, provider_of
-from promptpex.llm.providers import gguf, http, ollama, openai_format
-from promptpex.llm.usable_answers import usable
+from promptpex.llm.providers import http, llama_engine, ollama, openai_format
+from promptpex.llm.structured import usable
 from promptpex.promptfile import read_with_warnings, render
 from promptpex.promptfile.metric_files import metrics_beside
 from promptpex.specs.file import examine as examine_spec
@@ -288,8 +288,8 @@ def gguf_heads(maker: Maker, folder: Path) -> object:
     path = folder / "weights.gguf"
     path.write_bytes(maker.flipped(b"GGUF" + struct.pack("<IQQ", 3, 0, 3) + pairs))
     try:
-        return gguf.read_head(path)
-    except gguf.NotGguf:
+        return llama_engine.read_head(path)
+    except llama_engine.NotGguf:
         return None
 
 

@@ -3,18 +3,25 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.errors import RateLimited
-from promptpex.core.events import Answered, Event, Failed
+from promptpex.core.events import Answered, Event, Failed, Listener, ignore_events
 from promptpex.core.records import Completion
+from promptpex.llm.client import Client, Meter, Totals
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.meter import Meter, MeteredClient, Totals
+from promptpex.llm.pacing.budget import Budget
+from promptpex.llm.pacing.cancellation import CancelToken
+from promptpex.llm.stack import Stack
 from tests.llm.questions import request
 
 PAID = Completion(text="x", tokens_in=3, tokens_out=4, cost_usd=0.5, latency_ms=7.0)
 
 
+def metered(inner: Client, meter: Meter, emit: Listener = ignore_events) -> Stack:
+    return Stack(inner, meter=meter, budget=Budget(), cancel_token=CancelToken(), emit=emit)
+
+
 async def test_totals_tell_known_from_unknown_and_cached_from_paid() -> None:
     meter = Meter()
-    client = MeteredClient(FakeClient([PAID, "uncounted", PAID.replace(cached=True), RateLimited("no")]), meter)
+    client = metered(FakeClient([PAID, "uncounted", PAID.replace(cached=True), RateLimited("no")]), meter)
     for _ in range(3):
         await client.complete(request())
     with pytest.raises(RateLimited):
@@ -29,7 +36,7 @@ async def test_totals_tell_known_from_unknown_and_cached_from_paid() -> None:
 
 async def test_every_request_is_metered() -> None:
     heard = list[Event]()
-    client = MeteredClient(FakeClient([PAID, RateLimited("slow down")]), Meter(), heard.append)
+    client = metered(FakeClient([PAID, RateLimited("slow down")]), Meter(), heard.append)
     await client.complete(request())
     with pytest.raises(RateLimited):
         await client.complete(request())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from random import Random
+from time import monotonic
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +15,7 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.named_models import NamedModel, split_name
 from promptpex.llm.names import FURTHER_PARAMETERS, PARAMETERS, parse_model, parse_models
-from promptpex.llm.own_price import OwnPriceClient
-from promptpex.llm.stack import rates_for
+from promptpex.llm.stack import StackOptions, build, rates_for
 from promptpex.llm.structured import Structured
 from promptpex.workflow.execution.collect import Cell, request_for
 from tests.llm.questions import request
@@ -117,7 +119,7 @@ async def test_the_price_of_a_name_is_what_its_answers_cost() -> None:
         Completion(text="b", tokens_in=5, cost_usd=7.0),
         Completion(text="c", cost_usd=7.0),
     ]
-    client = OwnPriceClient(FakeClient(answers))
+    client = build(FakeClient(answers), store=None, rng=Random(1), clock=monotonic, options=StackOptions())
     priced = request(price=(2.0, 8.0))
     assert (await client.complete(priced)).cost_usd == 6.0
     assert (await client.complete(priced)).cost_usd is None

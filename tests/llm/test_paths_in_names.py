@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.llm.names import parse_models
-from promptpex.llm.paths_in_names import as_in_name, from_name
+from promptpex.llm.resolve_model import as_in_name, from_name
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))

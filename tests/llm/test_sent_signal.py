@@ -10,19 +10,20 @@ import pytest
 from promptpex.core.errors import BadRequest, ModelError, NotAuthorised, Unavailable
 from promptpex.core.events import Event, Retrying, Sent
 from promptpex.core.records import Completion, Request
-from promptpex.llm.client import Client
+from promptpex.llm.client import Client, Meter
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.meter import Meter
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.resolve_model import OPENAI
-from promptpex.llm.sent_signal import CountedClient, sending
+from promptpex.llm.stack import Stack
+from promptpex.llm.streaming import sending
 from tests.llm.questions import request
 from tests.llm.test_stack import stack
 
 
-def counted(inner: Client) -> tuple[CountedClient, Meter, list[Event]]:
-    meter, heard = Meter(), list[Event]()
-    return CountedClient(inner, meter, heard.append, gives_up_s=300.0), meter, heard
+def counted(inner: Client) -> tuple[Stack, Meter, list[Event]]:
+    heard = list[Event]()
+    client = stack(inner, emit=heard.append, max_attempts=1)
+    return client, client.meter, heard
 
 
 async def test_a_request_counts_before_there_is_an_answer() -> None:
@@ -50,11 +51,11 @@ async def test_each_attempt_is_sent_and_booked_under_the_label() -> None:
 async def test_what_a_provider_refuses_by_itself_was_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     provider = OpenAICompatible(OPENAI)
-    client, meter, heard = counted(provider)
+    client, meter, _ = counted(provider)
     with pytest.raises(NotAuthorised, match="OPENAI_API_KEY"):
         await client.complete(request(model="gpt-4o-mini"))
     await provider.close()
-    assert (meter.total.sent, heard) == (0, [])
+    assert meter.total.sent == 0
 
 
 async def test_a_server_that_is_not_there_was_sent_to() -> None:
@@ -100,6 +101,6 @@ def test_outside_of_a_count_sending_says_nothing() -> None:
 async def test_what_a_recording_answers_was_not_sent() -> None:
     client, meter, heard = counted(FakeClient(lambda asked: "recorded"))
     asked = request(model="replay/old.jsonl#m")
-    meter.answered(asked, await client.complete(asked))
-    assert heard == []
+    await client.complete(asked)
+    assert not any(isinstance(event, Sent) for event in heard)
     assert (meter.total.sent, meter.total.requests, meter.total.replayed) == (0, 1, 1)

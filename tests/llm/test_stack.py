@@ -14,7 +14,6 @@ from promptpex.core.events import Answered, Event, Retrying
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 from promptpex.llm.fake import Answer, FakeClient
-from promptpex.llm.pacing.retry import RetryPolicy
 from promptpex.llm.record_replay import ReplayClient
 from promptpex.llm.stack import Stack, StackOptions, build, rates
 from promptpex.llm.structured import Structured
@@ -41,8 +40,6 @@ def stack(provider: Client, store: SqliteStore | None = None, emit: Any = lambda
 
 def test_a_program_and_a_command_have_the_same_defaults() -> None:
     assert stack_options(Settings()) == StackOptions()
-    for name in ("max_attempts", "call_deadline_s", "run_deadline_s"):
-        assert getattr(RetryPolicy(), name) == getattr(StackOptions(), name)
 
 
 async def test_a_question_is_paid_for_once(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from promptpex.core.records import Message, ModelName
 from promptpex.core.stage_templates import Rendered
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.model_in_role import RoleModel
-from promptpex.llm.providers import ProviderOptions, Router
+from promptpex.llm.providers import ProviderOptions
+from promptpex.llm.providers.router import Router
 from promptpex.llm.stack import Stack, StackOptions, build
 from promptpex.llm.streaming import ListWatcher, watcher, watching
 from promptpex.llm.structured import Structured

@@ -4,7 +4,7 @@ import pytest
 
 from promptpex.core.errors import EmptyReply, Filtered, ModelError, TruncatedReply
 from promptpex.core.records import Completion
-from promptpex.llm.usable_answers import usable
+from promptpex.llm.structured import usable
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from promptpex.llm.pacing.changes import Changes
+from promptpex.llm.pacing.cancellation import Changes
 
 FAILURES_TO_OPEN = 5
 """Failures in a row, with no answer between them, that open the breaker: as many as one request has attempts."""
@@ -28,44 +28,27 @@ MAX_FIRST_WAIT_S = 6.0
 
 
 class Breaker:
-    """The state of one model at its server.
+    """The state of one model at its server."""
 
-    Args:
-        clock: seconds, monotonic.
-        max_wait_s, max_first_wait_s, first_probe_backoff_s: as the constants of these names.
-    """
-
-    def __init__(
-        self,
-        clock: Callable[[], float],
-        *,
-        max_wait_s: float = MAX_WAIT_S,
-        max_first_wait_s: float = MAX_FIRST_WAIT_S,
-        first_probe_backoff_s: float = FIRST_PROBE_BACKOFF_S,
-    ) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._max_wait_s = max_wait_s
-        self._max_first_wait_s = max_first_wait_s
         self._failures = 0
         self._answered = False
         self._down_since: float | None = None
-        self._first_probe_backoff_s = self._backoff_s = first_probe_backoff_s
+        self._backoff_s = FIRST_PROBE_BACKOFF_S
         self._next_probe = 0.0
         self._probing = False
         self._changes = Changes()
 
     @property
     def open(self) -> bool:
-        """Whether requests are held back."""
         return self._down_since is not None
 
     @property
     def dead(self) -> bool:
-        """Whether the server has been down for longer than is waited for."""
         return self._down_since is not None and self._clock() >= self.dies_at
 
     def wake(self) -> None:
-        """Lets everyone who waits look again."""
         self._changes.announce()
 
     async def admit(self, check: Callable[[], None]) -> bool:
@@ -92,7 +75,7 @@ class Breaker:
         self._probing = False
         if self.open:
             self._down_since = None
-            self._backoff_s = self._first_probe_backoff_s
+            self._backoff_s = FIRST_PROBE_BACKOFF_S
             self.wake()
 
     def failed(self) -> None:
@@ -108,18 +91,15 @@ class Breaker:
             self.wake()
 
     def inconclusive(self) -> None:
-        """The request was neither answered nor failed by the server (stopped, cancelled)."""
         if self._probing:
             self._probing = False
             self.wake()
 
     async def _wait(self) -> None:
-        """Until something changes, the next probe is due, or the longest wait is over."""
         next_look = self.dies_at if self._probing else min(self._next_probe, self.dies_at)
         await self._changes.wait(max(0.01, next_look - self._clock()))
 
     @property
     def dies_at(self) -> float:
-        """When an open breaker counts as dead."""
-        wait = self._max_wait_s if self._answered else self._max_first_wait_s
+        wait = MAX_WAIT_S if self._answered else MAX_FIRST_WAIT_S
         return (self._down_since or 0.0) + wait

@@ -17,7 +17,7 @@ from promptpex.core.errors import BudgetExceeded
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
-from promptpex.llm.pacing.changes import Changes
+from promptpex.llm.pacing.cancellation import Changes
 
 BYTES_PER_TOKEN = 3
 """Pessimistic: English has about four."""
@@ -50,7 +50,6 @@ class Spending:
         )
 
     def times(self, count: float) -> Spending:
-        """So many of it, whole requests and tokens."""
         return Spending(math.ceil(self.requests * count), math.ceil(self.tokens * count), self.cost_usd * count)
 
     def minus(self, other: Spending) -> Spending:
@@ -95,16 +94,13 @@ class Budget:
 
     @property
     def unlimited(self) -> bool:
-        """Whether nothing is limited."""
         return self.max_cost is None and self.max_requests is None and self.max_tokens is None
 
     @property
     def counts_requests_alone(self) -> bool:
-        """Whether neither dollars nor tokens are limited."""
         return self.max_cost is None and self.max_tokens is None
 
     def has_room_for(self, more: Spending) -> bool:
-        """Whether the limits bear that much beside what is spent."""
         return self._passed(self.spent.plus(more)) is None
 
     async def reserve(self, request: Request) -> Spending:
@@ -127,7 +123,6 @@ class Budget:
         return need
 
     def settle(self, reserved: Spending, used: Spending) -> None:
-        """Replaces a reservation by what was used."""
         self._reserved = self._reserved.minus(reserved)
         self.spent = self.spent.plus(used)
         self._settlements.announce()
@@ -153,7 +148,6 @@ class Budget:
         return (tokens_in * rates[0] + tokens_out * rates[1]) / 1e6
 
     def _passed(self, total: Spending) -> str | None:
-        """The limit that ``total`` passes, in words."""
         if self.max_cost is not None and total.cost_usd > self.max_cost + 1e-12:
             return f"{self.max_cost:g} US dollars"
         if self.max_requests is not None and total.requests > self.max_requests:

@@ -9,17 +9,38 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from promptpex.core.errors import CutByStop, Stopped
 from promptpex.core.translation import stored
 
+
+class Changes:
+    """Lets all who wait look again, as often as something changes."""
+
+    def __init__(self) -> None:
+        self._next: asyncio.Future[None] | None = None
+
+    def announce(self) -> None:
+        changed, self._next = self._next, None
+        if changed is not None and not changed.done():
+            changed.set_result(None)
+
+    def next(self) -> asyncio.Future[None]:
+        """Is done at the next change. It is everybody's: who may be cancelled waits for it through ``wait``."""
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_future()
+        return self._next
+
+    async def wait(self, seconds: float | None = None) -> None:
+        """Until the next change, or until so many seconds are over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self.next())
+
+
 GRACE_S = 3.0
 """Seconds that a request in flight still has once the run is being stopped; a convention: most short
 answers come within it, and are kept."""
 
 
 class CancelToken:
-    """Cancelled once and for good, in the event loop's own thread.
-
-    Args:
-        grace_s: seconds that what is in flight still has.
-    """
+    """Cancelled once and for good, in the event loop's own thread."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self._event = asyncio.Event()
@@ -30,7 +51,6 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the run is being cancelled."""
         return self._event.is_set()
 
     def cancel(self) -> None:
@@ -44,11 +64,9 @@ class CancelToken:
                 callback()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Calls ``callback`` when the run is cancelled."""
         self._callbacks.append(callback)
 
     def raise_if_cancelled(self, model: str) -> None:
-        """Raises ``Stopped`` once the run is cancelled."""
         if self.cancelled:
             raise not_asked(model)
 
@@ -94,7 +112,6 @@ class CancelToken:
 
 
 def not_asked(model: str) -> Stopped:
-    """The error of a request that a stop kept from being sent."""
     message = stored(
         "{model} was not asked: the run is being stopped. The same command goes on from here.", model=model
     )

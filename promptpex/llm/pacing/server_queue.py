@@ -12,10 +12,149 @@ from promptpex.core.errors import BadRequest, ModelError, RateLimited
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
-from promptpex.llm.pacing.aimd import ConcurrencyController
 from promptpex.llm.pacing.cancellation import CancelToken, not_asked
-from promptpex.llm.pacing.sliding_window import Charge, SlidingWindow
 from promptpex.llm.resolve_model import Server, server_of
+
+WINDOW_S = 60.0
+
+
+@dataclass(slots=True)
+class Charge:
+    """An amount that was spent at a time; kept or corrected by the window that gave it."""
+
+    at: float
+    amount: int
+
+
+class SlidingWindow:
+    """Keeps what was spent within the last minute at or under ``limit`` (None = no limit).
+
+    It is kept exactly as long as no amount turns out to be larger than what was set aside for it.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._spent: deque[Charge] = deque()
+        self._sum = 0
+
+    def add(self, now: float, amount: int) -> Charge:
+        spent = Charge(now, amount)
+        if self._limit is not None:
+            self._spent.append(spent)
+            self._sum += amount
+        return spent
+
+    def correct(self, spent: Charge, amount: int, now: float) -> None:
+        """Puts the true amount in the place of what was set aside. Once that has left the window, only what was spent
+        beyond it is added, as of now."""
+        if self._limit is None:
+            return
+        self._forget(now)
+        more, spent.amount = amount - spent.amount, amount
+        if self._spent and spent.at >= self._spent[0].at:
+            self._sum += more
+        elif more > 0:
+            self.add(now, more)
+
+    def wait_s(self, now: float, amount: int) -> float:
+        """Seconds until ``amount`` may be spent; one that is larger than the limit may when the window is empty."""
+        if self._limit is None:
+            return 0.0
+        self._forget(now)
+        if not self._spent or self._sum + amount <= self._limit:
+            return 0.0
+        left = self._sum
+        for spent in self._spent:
+            left -= spent.amount
+            if left + amount <= self._limit:
+                return spent.at + WINDOW_S - now
+        return self._spent[-1].at + WINDOW_S - now
+
+    def _forget(self, now: float) -> None:
+        while self._spent and self._spent[0].at <= now - WINDOW_S:
+            self._sum -= self._spent.popleft().amount
+
+
+MIN_GAIN = 1.1
+"""Throughput must grow by this factor for one more in flight to be kept on a server that begins low;
+less is within what one round differs from the next."""
+
+HELD_ROUNDS = 10
+"""Rounds for which such a server stays at what was best, before one more is tried: a trial costs one slow round."""
+
+FIRST_PAUSE_S = 0.5
+"""Pause after a refusal that names no time; doubled for each further round of refusals. A convention, as is that of
+retries."""
+
+MAX_PAUSE_S = 30.0
+"""Half of the minute over which providers count rates."""
+
+
+class ConcurrencyController:
+    """The controller of one server.
+
+
+    Attributes:
+        allowed: requests that may be in flight now.
+        not_before: no request is sent before this time of the clock.
+    """
+
+    def __init__(self, cap: int, start: int | None, clock: Callable[[], float]) -> None:
+        self.allowed = min(cap, start or cap)
+        self.not_before = float("-inf")
+        self._cap = cap
+        self._climbs = start is not None
+        self._clock = clock
+        self._pause_s = FIRST_PAUSE_S
+        self._decreased = float("-inf")
+        self._answers = 0
+        self._round_began = clock()
+        self._best: tuple[float, int] = (0.0, self.allowed)
+        self._held = 0
+
+    def answered(self) -> None:
+        self._pause_s = FIRST_PAUSE_S
+        self._answers += 1
+        if self._answers >= self.allowed:
+            self._end_round()
+
+    def refused(self, started: float, retry_after: float | None) -> None:
+        """A request sent at ``started`` was refused for rate; one decrease per round, whatever its size."""
+        now = self._clock()
+        wait = retry_after or 0.0
+        if started >= self._decreased:
+            wait = retry_after if retry_after is not None else self._pause_s
+            self._pause_s = min(MAX_PAUSE_S, self._pause_s * 2)
+            self._halve()
+        self.not_before = max(self.not_before, now + wait)
+
+    def _end_round(self) -> None:
+        if self._climbs:
+            self._climb()
+        else:
+            self.allowed = min(self._cap, self.allowed + 1)
+        self._begin_round()
+
+    def _climb(self) -> None:
+        throughput = self._answers / max(1e-9, self._clock() - self._round_began)
+        best, at = self._best
+        self._held = max(0, self._held - 1)
+        if self.allowed > at and throughput < best * MIN_GAIN:
+            self.allowed, self._held = at, HELD_ROUNDS
+        elif not self._held:
+            self._best = (throughput, self.allowed)
+            self.allowed = min(self._cap, self.allowed + 1)
+
+    def _halve(self) -> None:
+        self.allowed = max(1, self.allowed // 2)
+        self._decreased = self._clock()
+        self._best = (0.0, self.allowed)
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        self._answers = 0
+        self._round_began = self._clock()
+
 
 SWITCH_DELAY_S = 0.05
 """Seconds for which a server of one model at a time waits for that model's next request before it changes over: little
@@ -30,12 +169,10 @@ class Limiter:
 
     Args:
         concurrency: most requests in flight to a server.
-        rpm, tpm: most requests, and tokens in and out, that start within ``window_s``; None = no limit.
+        rpm, tpm: most requests, and tokens in and out, per minute; None = no limit.
         clock: seconds, monotonic.
         cancel_token: once it is cancelled, whoever waits for a slot gets ``Stopped``.
         longest_pause_s: seconds beyond which a pause that a server asks for is not waited for.
-        window_s: a minute.
-        where: the server of a request.
     """
 
     def __init__(
@@ -47,14 +184,11 @@ class Limiter:
         clock: Callable[[], float],
         cancel_token: CancelToken,
         longest_pause_s: float = math.inf,
-        window_s: float = 60.0,
-        where: Callable[[Request], Server] = server_of,
     ) -> None:
         self._cap = max(1, concurrency)
         self._longest_pause_s = longest_pause_s
-        self._rpm, self._tpm, self._window_s = rpm, tpm, window_s
+        self._rpm, self._tpm = rpm, tpm
         self._clock = clock
-        self._where = where
         self._cancel_token = cancel_token
         self._queues: dict[str, ServerQueue] = {}
         cancel_token.on_cancel(self._refuse_waiting)
@@ -76,11 +210,11 @@ class Limiter:
 
     def queue_of(self, request: Request) -> ServerQueue:
         """The queue of the request's server."""
-        server = self._where(request)
+        server = server_of(request)
         queue = self._queues.get(server.key)
         if queue is None:
             controller = ConcurrencyController(self._cap, server.start, self._clock)
-            windows = SlidingWindow(self._rpm, self._window_s), SlidingWindow(self._tpm, self._window_s)
+            windows = SlidingWindow(self._rpm), SlidingWindow(self._tpm)
             queue = ServerQueue(server, controller, *windows, self._clock, longest_pause_s=self._longest_pause_s)
             self._queues[server.key] = queue
         return queue
@@ -99,18 +233,15 @@ class Slot:
     tokens: Charge
 
     def answered(self, completion: Completion) -> None:
-        """The request was answered."""
         self.queue.controller.answered()
         if completion.tokens_in is not None and completion.tokens_out is not None:
             self.queue.answered(self.tokens, completion.tokens_in + completion.tokens_out)
 
     def failed(self, error: ModelError) -> None:
-        """The request failed."""
         if isinstance(error, RateLimited) and error.retryable:
             self.queue.refused(self.started, error.retry_after)
 
     def free(self) -> None:
-        """Gives the slot back."""
         self.queue.freed()
 
 
@@ -177,7 +308,6 @@ class ServerQueue:
         return self._clock(), spent
 
     def freed(self) -> None:
-        """A slot was given back."""
         self.in_flight -= 1
         if not self.in_flight:
             self._idle_since = self._clock()
@@ -188,7 +318,6 @@ class ServerQueue:
         self.tokens.correct(spent, tokens, self._clock())
 
     def refuse_waiting(self, why: Callable[[str], ModelError]) -> None:
-        """Everyone who waits gets the error that ``why`` gives for the model."""
         for queue in self._waiting.values():
             while queue:
                 waiting = queue.popleft()
@@ -203,7 +332,6 @@ class ServerQueue:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the server asks for a longer pause than is waited for."""
         return self.pause_left_s() > self._longest_pause_s
 
     def closed(self, model: str) -> RateLimited:
@@ -217,7 +345,6 @@ class ServerQueue:
         return RateLimited(message, model=model)
 
     def pause_left_s(self) -> float:
-        """Seconds for which the server asked not to be sent anything."""
         return self.controller.not_before - self._clock()
 
     def dispatch(self) -> None:

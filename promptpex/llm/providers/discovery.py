@@ -15,9 +15,9 @@ from typing import Literal
 
 from promptpex.core.errors import ModelError, PromptpexError
 from promptpex.core.translation import stored
+from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.ollama_admin import LocalModel, host_url, list_models
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
-from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import key_variable, known_models, known_providers, rates_of
 from promptpex.llm.providers.weights import DEFAULT_MODEL, found_default
 
@@ -55,10 +55,6 @@ async def available_models(
 
     Asks only OpenAI (or the named server) and Ollama for their lists, and only where a key or an address says that
     they are used; whoever does not answer within seconds is left out.
-
-    Args:
-        options: the named server, the embedded model's file.
-        today: models that were to be withdrawn before are left out.
     """
     chosen = replace(options or ProviderOptions(), timeout_s=LOOK_S)
     day = today or datetime.now(UTC).date()
@@ -137,7 +133,6 @@ def _is_chat(name: str) -> bool:
 
 
 def _by_keys(day: date) -> list[AvailableModel]:
-    """Models of litellm's table whose provider's usual key variable is set."""
     keyed = sorted(
         name for name in known_providers() if name not in ("openai", "ollama") and os.environ.get(key_variable(name))
     )

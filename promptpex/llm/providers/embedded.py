@@ -11,14 +11,12 @@ from typing import Any
 
 from promptpex.core.errors import BadRequest
 from promptpex.core.records import Completion, Request
+from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.llama_engine import Ask, LlamaEngine, LlamaEngineKey, acquire, release, thread_count
-from promptpex.llm.providers.openai_format import completion_of, request_body, response_format
-from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.openai_format import AS_STREAM, completion_of, request_body, response_format
 from promptpex.llm.providers.prices import rates_of
-from promptpex.llm.providers.streamed_chat import AS_STREAM
 from promptpex.llm.providers.weights import DEFAULT_MODEL, weights_path
-from promptpex.llm.sent_signal import sending
-from promptpex.llm.streaming import Watcher, watcher
+from promptpex.llm.streaming import Watcher, sending, watcher
 
 REPLY_LIMIT = 1024
 """Tokens of an answer where the request sets no limit: small models may never end by themselves."""
@@ -34,12 +32,7 @@ _KEYWORDS_OF_SCHEMAS = ("properties", "$defs", "definitions")
 
 
 class EmbeddedClient:
-    """A ``Client`` for one embedded model. Answers cost nothing; replies to a JSON schema are held to it as they form.
-
-    Args:
-        name: the model, as in ``embedded/smollm2-135m``.
-        options: threads, slots, the configured file.
-    """
+    """A ``Client`` for one embedded model. Answers cost nothing; replies to a schema are held to it as they form."""
 
     def __init__(self, name: str, options: ProviderOptions | None = None) -> None:
         self.name = name

@@ -18,7 +18,7 @@ from promptpex.core.errors import BadRequest, ConfigError, GarbledReply, Malform
 from promptpex.core.surrogates import replace_surrogates
 from promptpex.core.translation import stored
 from promptpex.llm.error_mapping import from_exception, from_status, short
-from promptpex.llm.sent_signal import sending
+from promptpex.llm.streaming import sending
 
 if TYPE_CHECKING:
     import aiohttp
@@ -64,11 +64,6 @@ class JsonPoster:
 
     The pool grows with the requests in flight: whoever limits them sits above. A proxy of the environment
     (``HTTPS_PROXY``, ``NO_PROXY``) is used as other programs use it, and never for this machine itself.
-
-    Args:
-        base_url: without a slash at its end.
-        timeout_s: seconds for one exchange.
-        max_bytes: the largest reply that is read.
     """
 
     def __init__(self, base_url: str, *, timeout_s: float, max_bytes: int = MAX_REPLY_BYTES) -> None:
@@ -109,7 +104,6 @@ class JsonPoster:
         return JsonReply(parsed(raw or b"", reply_headers, model=model, where=self.base_url), latency_ms)
 
     async def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> object:
-        """The JSON at ``path``."""
         status, reply_headers, raw = await self._exchange("GET", path, None, "server", headers)
         if status != 200:
             raise refusal(status, reply_headers, raw or b"", model="server", where=self.base_url)
@@ -276,7 +270,6 @@ def refusal(status: int, headers: Mapping[str, str], raw: bytes, *, model: str, 
 
 
 def _redirected(headers: Mapping[str, str]) -> str:
-    """Where a redirect leads, without path, query and password."""
     try:
         target = urlsplit(headers.get("Location", ""))
         return f"{target.scheme}://{target.hostname}"

@@ -25,14 +25,12 @@ from promptpex.core.temporary_environment import environment_with
 from promptpex.core.translation import stored
 from promptpex.llm.error_mapping import from_exception, short
 from promptpex.llm.names import FURTHER_PARAMETERS
+from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.http import MAX_REPLY_BYTES, STREAM_SHARE, retry_after_s
-from promptpex.llm.providers.openai_format import completion_of, request_body
-from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.openai_format import AS_STREAM, ChatPieces, broken_off, completion_of, request_body
 from promptpex.llm.providers.prices import known_models, price_of, rates_of, vendor_of
-from promptpex.llm.providers.streamed_chat import AS_STREAM, ChatPieces, broken_off
 from promptpex.llm.resolve_model import origin
-from promptpex.llm.sent_signal import sending
-from promptpex.llm.streaming import Streams
+from promptpex.llm.streaming import Streams, sending
 
 _OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -47,11 +45,7 @@ _OWN_CREDENTIALS = ("bedrock", "bedrock_converse", "sagemaker", "sagemaker_chat"
 
 
 class LitellmClient:
-    """A ``Client`` for all models that litellm serves.
-
-    Args:
-        options: timeouts and prices.
-    """
+    """A ``Client`` for all models that litellm serves."""
 
     def __init__(self, options: ProviderOptions | None = None) -> None:
         self._options = options or ProviderOptions()
@@ -104,11 +98,9 @@ class LitellmClient:
         return payload, None
 
     async def load(self, request: Request) -> None:
-        """Imports litellm."""
         await asyncio.to_thread(loaded)
 
     async def close(self) -> None:
-        """Closes litellm's connections."""
         if self._used:
             self._used = False
             await loaded().close_litellm_async_clients()

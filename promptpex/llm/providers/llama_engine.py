@@ -11,19 +11,103 @@ import contextlib
 import math
 import os
 import secrets
+import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from promptpex.core.errors import ContextTooSmall, TimedOut, Unavailable, UnknownModel
 from promptpex.core.translation import stored
 from promptpex.llm.error_mapping import from_exception, short
-from promptpex.llm.providers.gguf import NotGguf, read_head
-from promptpex.llm.providers.streamed_chat import ChatPieces, refusal_of
+from promptpex.llm.providers.openai_format import ChatPieces, refusal_of
+
+_SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+_STRING, _ARRAY = 8, 9
+_MAX_PAIRS = 100_000
+_MAX_TEXT = 64 * 1024 * 1024
+
+
+class NotGguf(ValueError):
+    """The file is not a GGUF file, or a damaged one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufHead:
+    """A model's own facts.
+
+    Attributes:
+        context: tokens of context it was trained for; None if it does not say.
+        name: as its maker calls it.
+    """
+
+    context: int | None
+    name: str
+
+
+def read_head(path: Path) -> GgufHead:
+    """The head of the file at ``path``.
+
+    Raises:
+        NotGguf: when it is not one.
+        OSError: when it cannot be read.
+    """
+    with path.open("rb") as file:
+        try:
+            pairs = _pairs(file)
+        except (struct.error, UnicodeDecodeError, OverflowError, MemoryError) as error:
+            raise NotGguf(stored("its head is damaged ({why})", why=error)) from error
+    architecture = str(pairs.get("general.architecture", ""))
+    context = pairs.get(f"{architecture}.context_length")
+    return GgufHead(
+        context=context if isinstance(context, int) and context > 0 else None,
+        name=str(pairs.get("general.name", "")),
+    )
+
+
+def _pairs(file: BinaryIO) -> Mapping[str, object]:
+    """The key-value pairs up to the tokenizer's, which are long and stand last."""
+    if file.read(4) != b"GGUF":
+        raise NotGguf(stored("it does not begin as a GGUF file does"))
+    version, _tensors, count = struct.unpack("<IQQ", file.read(20))
+    if version not in (2, 3) or count > _MAX_PAIRS:
+        raise NotGguf(stored("its GGUF version {number} is not one of 2 and 3", number=version))
+    pairs: dict[str, object] = {}
+    for _ in range(count):
+        key = _text(file)
+        if key.startswith("tokenizer.") and pairs.get("general.architecture"):
+            break
+        (kind,) = struct.unpack("<I", file.read(4))
+        pairs[key] = _value(file, kind)
+    return pairs
+
+
+def _value(file: BinaryIO, kind: int, depth: int = 0) -> object:
+    if kind == _STRING:
+        return _text(file)
+    if kind == _ARRAY and depth < 4:
+        inner, count = struct.unpack("<IQ", file.read(12))
+        if count > _MAX_TEXT:
+            raise NotGguf(stored("its head is damaged (an impossibly long array)"))
+        return [_value(file, inner, depth + 1) for _ in range(count)]
+    form = _SCALARS.get(kind)
+    if form is None:
+        raise NotGguf(stored("its head is damaged (value type {kind})", kind=kind))
+    return struct.unpack(form, file.read(struct.calcsize(form)))[0]
+
+
+def _text(file: BinaryIO) -> str:
+    (length,) = struct.unpack("<Q", file.read(8))
+    if length > _MAX_TEXT:
+        raise NotGguf(stored("its head is damaged (an impossibly long text)"))
+    data = file.read(length)
+    if len(data) < length:
+        raise NotGguf(stored("its head is cut off"))
+    return data.decode("utf-8")
+
 
 FIRST_CONTEXT = 2048
 _PROMPT_CACHE_MIB = 128
@@ -57,9 +141,6 @@ class Ask:
 class LlamaEngine:
     """A GGUF model, loaded when first asked.
 
-    Args:
-        key: the file and how many threads and slots.
-        first_context: tokens of context to begin with.
 
     Attributes:
         context: tokens of context per slot, as loaded; 0 = not loaded.
@@ -98,7 +179,6 @@ class LlamaEngine:
             needed = short_by
 
     def close(self) -> None:
-        """Waits for the answers under way and frees the model."""
         self.pool.shutdown(wait=True, cancel_futures=True)
         with self._turn:
             self._server = None
@@ -249,7 +329,6 @@ def _too_small(model: str, tokens: int, most: int) -> ContextTooSmall:
 
 
 def _whole(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
-    """The streamed pieces as one chat completion."""
     pieces = ChatPieces(model, "llama.cpp")
     for event in events:
         pieces.add(event)

@@ -18,19 +18,19 @@ from promptpex.core.errors import ContextTooSmall, MalformedReply, ModelError, U
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Message, Request
 from promptpex.core.translation import stored
+from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.http import MAX_MARKS, JsonPoster, JsonReply, parsed
 from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
 from promptpex.llm.providers.openai_format import (
     TOP_LOGPROBS,
+    broken_off,
     content_text,
     count_or_none,
     logprobs_of,
     plain_messages,
     text_or_none,
 )
-from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import price_of
-from promptpex.llm.providers.streamed_chat import broken_off
 from promptpex.llm.resolve_model import is_ollama_cloud
 from promptpex.llm.streaming import Watcher, watcher
 
@@ -45,12 +45,7 @@ _TOP_LEVEL = ("think", "keep_alive")
 
 
 class OllamaClient:
-    """A ``Client`` for one Ollama server.
-
-    Args:
-        host: its address; None = ``OLLAMA_HOST`` or this machine.
-        options: timeouts, prices, whether missing models may be pulled.
-    """
+    """A ``Client`` for one Ollama server."""
 
     def __init__(self, host: str | None = None, options: ProviderOptions | None = None) -> None:
         self._options = options or ProviderOptions()
@@ -77,7 +72,6 @@ class OllamaClient:
         return answer.model_copy(update={"cost_usd": self._cost(request.model, answer)})
 
     async def close(self) -> None:
-        """Closes the connections."""
         await self._http.close()
 
     async def _post(self, request: Request, model: str, context: int) -> JsonReply | None:
@@ -180,7 +174,6 @@ class OllamaClient:
 
 
 def bare_name(name: str) -> str:
-    """The name that the server knows."""
     return name.removeprefix("ollama/").removeprefix("ollama_chat/")
 
 

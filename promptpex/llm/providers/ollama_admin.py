@@ -111,10 +111,6 @@ def show(name: str, host: str | None = None, *, timeout_s: float = 30.0) -> Mode
 def pull(name: str, on_progress: OnProgress | None = None, host: str | None = None) -> None:
     """Has the server download the model ``name``.
 
-    Args:
-        name: with its tag.
-        on_progress: is told how far it is, layer by layer.
-        host: the server.
 
     Raises:
         UnknownModel: the registry does not know the name.

@@ -22,11 +22,10 @@ from promptpex.core.errors import BadRequest, ModelError, NotAuthorised
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
+from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.http import JsonPoster, JsonReply, checked_base
-from promptpex.llm.providers.openai_format import completion_of, request_body
-from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.openai_format import AS_STREAM, ChatEvents, completion_of, request_body
 from promptpex.llm.providers.prices import cost_of
-from promptpex.llm.providers.streamed_chat import AS_STREAM, ChatEvents
 from promptpex.llm.resolve_model import OPENAI, origin
 from promptpex.llm.streaming import Streams
 
@@ -41,10 +40,6 @@ class OpenAICompatible:
 
     A parameter that a model refuses by name is left out from then on, with a notice. A refused JSON schema is not: the
     refusal is raised, since whoever sent the schema has to say in words what it said (``llm/fallback.py``).
-
-    Args:
-        base_url: as in ``http://127.0.0.1:8000/v1``; None = ``OPENAI_BASE_URL`` or OpenAI.
-        options: timeouts and prices.
     """
 
     def __init__(self, base_url: str | None = None, options: ProviderOptions | None = None) -> None:
@@ -100,12 +95,10 @@ class OpenAICompatible:
         return sorted(each for each in ids if isinstance(each, str))
 
     async def close(self) -> None:
-        """Closes the connections."""
         await self._http.close()
 
     @property
     def is_openai(self) -> bool:
-        """Whether this is OpenAI's own server, whose prices are known."""
         return _origin(self.base_url) == _origin(OPENAI)
 
     def _headers(self, model: str, variable: str | None = None) -> Mapping[str, str]:
@@ -152,18 +145,15 @@ class OpenAICompatible:
 
 
 def bare_name(name: str) -> str:
-    """The id that the server knows: without our ``openai/``."""
     return name.removeprefix("openai/")
 
 
 def api_root(base_url: str) -> str:
-    """The base URL with the ``/v1`` that such servers use, where it names a host alone."""
     base = checked_base(base_url)
     return base if urlsplit(base).path else f"{base}/v1"
 
 
 def own_base() -> str:
-    """The base URL of the user's environment, or OpenAI's."""
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from promptpex.core.records import Completion
+from promptpex.core.records import Completion, Request
 
 TABLE = Path(__file__).with_name("known_models.json")
 
@@ -55,17 +55,14 @@ def _table() -> _Table:
 
 
 def known_models() -> Mapping[str, KnownModel]:
-    """The models that litellm knows, by their names there."""
     return _table().models
 
 
 def known_providers() -> frozenset[str]:
-    """Prefixes of model names that litellm serves."""
     return _table().providers
 
 
 def key_variable(provider: str) -> str:
-    """The environment variable that usually holds a provider's key."""
     return f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
@@ -93,14 +90,7 @@ _ONE_SERVICE = {
 
 
 def price_of(model: str, tokens_in: int | None, tokens_out: int | None, prices: Prices | None = None) -> float | None:
-    """US dollars for so many tokens of ``model``; None when the price or a count is unknown.
-
-    Args:
-        model: as named by the user, or without its provider.
-        tokens_in: tokens of the prompt.
-        tokens_out: tokens of the answer.
-        prices: the user's own, which win.
-    """
+    """US dollars for so many tokens of ``model``; None when the price or a count is unknown."""
     if tokens_in is None or tokens_out is None:
         return None
     rates = rates_of(model, prices)
@@ -149,3 +139,19 @@ def cost_of(model: str, answer: Completion, *, prices: Prices | None = None, hos
     if hosted or (prices and (model in prices or model.partition("/")[2] in prices)):
         return price_of(model, answer.tokens_in, answer.tokens_out, prices)
     return None
+
+
+def with_own_price(completion: Completion, request: Request, *, only_unknown: bool = False) -> Completion:
+    """The answer with its cost by the price that the settings give its model (``[models.small]``), if they give one.
+
+    The price goes with the request and not with the model, as one model may have another at each of its servers.
+
+    Args:
+        only_unknown: whether a cost that is known stays: what a stored answer cost when it was paid for.
+    """
+    if request.price is None or (only_unknown and completion.cost_usd is not None):
+        return completion
+    usd_in, usd_out = request.price
+    counts = completion.tokens_in, completion.tokens_out
+    cost = None if None in counts else ((counts[0] or 0) * usd_in + (counts[1] or 0) * usd_out) / 1e6
+    return completion.replace(cost_usd=cost, cached=completion.cached)

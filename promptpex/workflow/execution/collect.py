@@ -15,7 +15,7 @@ from promptpex.core.time_allowance import Allowance
 from promptpex.engines import for_each
 from promptpex.llm.client import Client
 from promptpex.llm.model_in_role import merged
-from promptpex.llm.usable_answers import usable
+from promptpex.llm.structured import usable
 from promptpex.promptfile import RENDERING_SECONDS, render
 
 STAGE = "output"

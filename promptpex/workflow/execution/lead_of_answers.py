@@ -11,7 +11,7 @@ from promptpex.core.records import ModelName
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge
 from promptpex.llm.pacing.budget import Spending
-from promptpex.llm.pacing.changes import Changes
+from promptpex.llm.pacing.cancellation import Changes
 from promptpex.workflow.execution.collect import STAGE as OUTPUT
 from promptpex.workflow.session import Session
 

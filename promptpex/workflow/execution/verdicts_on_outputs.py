@@ -22,7 +22,7 @@ from promptpex.core.records import NOT_ASKED, ModelName, Output, OutputKey, Run,
 from promptpex.engines import LocalEngine, for_each
 from promptpex.judging.judge import STAGE, Judge
 from promptpex.judging.verdict_precedence import Weights, after_broken, unjudged, unscored_verdicts
-from promptpex.llm.pacing.changes import Changes
+from promptpex.llm.pacing.cancellation import Changes
 from promptpex.report.runs import RunRecords
 from promptpex.workflow.execution.check_questions import RunChecks, checking, question_judges, results_of
 from promptpex.workflow.execution.judges import judges_for

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.llm.pacing.aimd import MAX_PAUSE_S, ConcurrencyController
+from promptpex.llm.pacing.server_queue import MAX_PAUSE_S, ConcurrencyController
 
 
 class Clock:

@@ -13,7 +13,7 @@ from promptpex.core.records import Completion, Params, Request
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.pacing.budget import Budget, Spending, tokens_of
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
+from promptpex.llm.pacing.retry import RetryingClient
 from promptpex.llm.pacing.server_queue import Limiter
 from tests.llm.questions import request
 
@@ -24,9 +24,14 @@ def paying(inner: FakeClient, budget: Budget) -> RetryingClient:
     """A client that asks ``inner`` once, while the budget lasts."""
     cancel_token, now = CancelToken(), time.monotonic
     limiter = Limiter(concurrency=64, clock=now, cancel_token=cancel_token)
-    policy = RetryPolicy(max_attempts=1)
     return RetryingClient(
-        inner, policy, limiter=limiter, budget=budget, cancel_token=cancel_token, rng=random.Random(1), clock=now
+        inner,
+        max_attempts=1,
+        limiter=limiter,
+        budget=budget,
+        cancel_token=cancel_token,
+        rng=random.Random(1),
+        clock=now,
     )
 
 

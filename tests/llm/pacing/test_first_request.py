@@ -23,19 +23,32 @@ from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.pacing.first_request import FirstAttemptClient, FirstRequestClient, FirstRequestGate
-from promptpex.llm.providers import Router
+from promptpex.llm.pacing.retry import FirstRequests
+from promptpex.llm.providers.router import Router
 from promptpex.llm.stack import StackOptions, build
 from tests.llm.questions import request
 from tests.llm.virtual_time import in_virtual_time
 from tests.servers import ScriptedServer, Step, error_body
 
 
-def first_of(inner: Client, emit: Listener = ignore_events, *, alone_s: float = 60.0) -> FirstRequestClient:
-    """Both halves around ``inner``, with nothing between them."""
-    gate = FirstRequestGate()
-    loading = inner if isinstance(inner, Loading) else None
-    return FirstRequestClient(FirstAttemptClient(inner, gate, loading=loading, alone_s=alone_s), gate, emit)
+class FirstOf:
+    """Asks ``inner`` by way of ``FirstRequests``, with a queue of ``queue_s`` seconds in between."""
+
+    def __init__(
+        self, inner: Client, emit: Listener = ignore_events, *, alone_s: float = 60.0, queue_s: float = 0.0
+    ) -> None:
+        loading = inner if isinstance(inner, Loading) else None
+        self.inner, self.firsts, self.queue_s = inner, FirstRequests(emit, loading=loading, alone_s=alone_s), queue_s
+
+    async def complete(self, request: Request) -> Completion:
+        return await self.firsts.request(request, self.queued)
+
+    async def queued(self, request: Request) -> Completion:
+        await asyncio.sleep(self.queue_s)
+        return await self.firsts.attempt(request, self.inner.complete)
+
+    async def close(self) -> None:
+        await self.inner.close()
 
 
 class Slow:
@@ -69,7 +82,7 @@ async def many(client: Client, count: int = 66, **more: object) -> list[object]:
 
 async def test_a_wrong_key_is_found_by_one_request_and_reported_once() -> None:
     inner, heard = Slow(NotAuthorised), list[Event]()
-    outcomes = await many(first_of(inner, heard.append))
+    outcomes = await many(FirstOf(inner, heard.append))
     assert inner.sent == 1
     assert {type(outcome) for outcome in outcomes} == {NotAuthorised}
     assert [event.level for event in heard if isinstance(event, Notice)] == ["warning"]
@@ -77,7 +90,7 @@ async def test_a_wrong_key_is_found_by_one_request_and_reported_once() -> None:
 
 async def test_one_dead_model_of_two_holds_the_other_up_in_nothing() -> None:
     inner = FakeClient(lambda asked: NotAuthorised("no", model="b") if asked.model == "b" else "fine")
-    client = first_of(inner)
+    client = FirstOf(inner)
     good, bad = await asyncio.gather(many(client, model="a"), many(client, model="b"))
     assert all(isinstance(outcome, Completion) for outcome in good)
     assert all(isinstance(outcome, NotAuthorised) for outcome in bad)
@@ -86,7 +99,7 @@ async def test_one_dead_model_of_two_holds_the_other_up_in_nothing() -> None:
 
 async def test_the_same_name_at_another_server_is_another_model() -> None:
     inner = Slow(NotAuthorised)
-    client = first_of(inner)
+    client = FirstOf(inner)
     await many(client, api_base="http://127.0.0.1:1/v1")
     await many(client, api_base="http://127.0.0.1:2/v1")
     assert inner.sent == 2
@@ -95,7 +108,7 @@ async def test_the_same_name_at_another_server_is_another_model() -> None:
 @pytest.mark.parametrize("error", [None, BadRequest, TimedOut])
 async def test_all_go_side_by_side_once_the_first_is_back(error: type[ModelError] | None) -> None:
     inner = Slow(error)
-    outcomes = await many(first_of(inner))
+    outcomes = await many(FirstOf(inner))
     assert inner.sent == len(outcomes) == 66
     assert inner.first_alone
     assert inner.most == 65
@@ -103,7 +116,7 @@ async def test_all_go_side_by_side_once_the_first_is_back(error: type[ModelError
 
 async def test_when_the_first_is_cancelled_the_next_is_the_first() -> None:
     inner = Slow()
-    client = first_of(inner)
+    client = FirstOf(inner)
     first = asyncio.create_task(client.complete(request("a")))
     second = asyncio.create_task(client.complete(request("b")))
     await asyncio.sleep(0)
@@ -124,7 +137,7 @@ async def test_a_slow_server_is_not_made_slower() -> None:
             return Completion(text="fine")
 
     inner = Hangs()
-    client = first_of(inner, alone_s=0.01)
+    client = FirstOf(inner, alone_s=0.01)
     first = asyncio.create_task(client.complete(request("first")))
     await asyncio.sleep(0)
     outcomes = await many(client)
@@ -166,24 +179,12 @@ async def test_a_server_that_refuses_the_first_attempt_for_a_while_is_then_asked
 async def test_the_time_of_the_first_begins_when_it_is_sent() -> None:
     """A model that waits behind another on one server, or for a library to load, is asked once all the same."""
 
-    class Queue:
-        def __init__(self, inner: Client) -> None:
-            self.inner = inner
-
-        async def complete(self, request: Request) -> Completion:
-            await asyncio.sleep(0.1)
-            return await self.inner.complete(request)
-
-        async def close(self) -> None:
-            pass
-
     class Loads(Slow):
         async def load(self, request: Request) -> None:
             await asyncio.sleep(0.1)
 
-    gate, inner = FirstRequestGate(), Loads(NotAuthorised)
-    tried = FirstAttemptClient(inner, gate, loading=inner, alone_s=0.05)
-    outcomes = await many(FirstRequestClient(Queue(tried), gate))
+    inner = Loads(NotAuthorised)
+    outcomes = await many(FirstOf(inner, alone_s=0.05, queue_s=0.1))
     assert {type(outcome) for outcome in outcomes} == {NotAuthorised}
     assert inner.sent == 1
 
@@ -193,7 +194,7 @@ async def test_what_says_nothing_of_the_model_does_not_end_the_others(error: typ
     """The longest question may pass a budget that has room for the others; a stop is not the model's fault."""
     inner = FakeClient(lambda asked: error("no") if "long" in asked.messages[-1].content else "fine")
     heard = list[Event]()
-    client = first_of(inner, heard.append)
+    client = FirstOf(inner, heard.append)
     first = asyncio.create_task(client.complete(request("long")))
     outcomes = await many(client)
     assert all(isinstance(outcome, Completion) for outcome in outcomes)

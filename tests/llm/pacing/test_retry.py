@@ -23,10 +23,11 @@ from promptpex.core.events import Event, Retrying
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.pacing import CALL_DEADLINE_S, DRAIN_S
 from promptpex.llm.pacing.breaker import FAILURES_TO_OPEN
 from promptpex.llm.pacing.budget import Budget, Spending
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
+from promptpex.llm.pacing.retry import RetryingClient
 from promptpex.llm.pacing.server_queue import Limiter
 from tests.llm.questions import request
 from tests.llm.virtual_time import in_virtual_time, now
@@ -68,18 +69,14 @@ class Frozen:
 def retrying(inner: Client, *, cancel_token: CancelToken | None = None, **options: Any) -> RetryingClient:
     cancel_token = cancel_token or CancelToken()
     clock = options.pop("clock", now)
-    kept = {key: options.pop(key) for key in ("sleep", "emit", "budget") if key in options}
-    policy = RetryPolicy(
-        **{"first_backoff_s": 0.001, **{name: options[name] for name in options if name != "concurrency"}}
-    )
     limiter = Limiter(
-        concurrency=options.get("concurrency", 64),
+        concurrency=options.pop("concurrency", 64),
         clock=now,
         cancel_token=cancel_token,
-        longest_pause_s=policy.call_deadline_s,
+        longest_pause_s=options.get("call_deadline_s", CALL_DEADLINE_S),
     )
     return RetryingClient(
-        inner, policy, limiter=limiter, cancel_token=cancel_token, rng=random.Random(1), clock=clock, **kept
+        inner, limiter=limiter, cancel_token=cancel_token, rng=random.Random(1), clock=clock, **options
     )
 
 
@@ -117,13 +114,11 @@ async def test_the_last_error_stays_and_says_how_often_it_was_tried() -> None:
 @in_virtual_time
 async def test_waits_grow_with_full_jitter() -> None:
     sleep = Sleeper()
-    client = retrying(
-        FakeClient(lambda asked: TimedOut("late")), sleep=sleep, first_backoff_s=1.0, max_backoff_s=8.0, max_attempts=9
-    )
+    client = retrying(FakeClient(lambda asked: TimedOut("late")), sleep=sleep, max_attempts=9)
     with pytest.raises(TimedOut):
         await client.complete(request())
     assert len(sleep.waits) == 8
-    for wait, most in zip(sleep.waits, [1, 2, 4, 8, 8, 8, 8, 8], strict=True):
+    for wait, most in zip(sleep.waits, [0.5, 1, 2, 4, 8, 16, 30, 30], strict=True):
         assert 0 <= wait <= most
     assert len(set(sleep.waits)) == 8
 
@@ -131,11 +126,11 @@ async def test_waits_grow_with_full_jitter() -> None:
 @in_virtual_time
 async def test_retry_after_is_obeyed() -> None:
     sleep = Sleeper()
-    inner = FakeClient([RateLimited("slow down", retry_after=0.05), "fine"])
+    inner = FakeClient([RateLimited("slow down", retry_after=5.0), "fine"])
     started = now()
     assert (await retrying(inner, sleep=sleep).complete(request())).text == "fine"
-    assert sleep.waits == [pytest.approx(0.05, abs=0.002)]
-    assert now() - started == pytest.approx(0.05, abs=0.005)
+    assert sleep.waits == [pytest.approx(5.25, abs=0.25)]
+    assert 5.0 <= now() - started <= 5.5
 
 
 @in_virtual_time
@@ -162,7 +157,8 @@ async def test_the_time_of_failed_attempts_counts_and_no_attempt_is_begun_withou
     inner = SlowFailure()
     with pytest.raises(TimedOut):
         await retrying(inner, call_deadline_s=5.0, max_attempts=9).complete(request())
-    assert [round(at - inner.sent[0]) for at in inner.sent] == [0, 2, 4]
+    assert len(inner.sent) == 3
+    assert inner.sent[2] - inner.sent[0] < 5.0
 
 
 @in_virtual_time
@@ -176,12 +172,12 @@ async def test_queueing_is_not_part_of_the_calls_deadline() -> None:
 @in_virtual_time
 async def test_a_run_has_a_deadline_and_nothing_is_sent_after_it() -> None:
     """What was sent is waited for; if that takes too long, it is cut, and not a request that was never sent."""
-    for drain_s, answered, cut in ((1.0, 3, 0), (0.01, 2, 1)):
-        inner = FakeClient(lambda asked: "fine", latency_s=0.05)
-        client = retrying(inner, run_deadline_s=0.12, drain_s=drain_s, concurrency=1)
+    for latency_s, answered, cut in ((DRAIN_S, 3, 0), (2 * DRAIN_S, 2, 1)):
+        inner = FakeClient(lambda asked: "fine", latency_s=latency_s)
+        client = retrying(inner, run_deadline_s=2.4 * latency_s, concurrency=1)
         started = now()
         outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(10)), return_exceptions=True)
-        assert now() - started == pytest.approx(0.15 if answered == 3 else 0.13, abs=0.005)
+        assert now() - started == pytest.approx(3 * latency_s if answered == 3 else 2.4 * latency_s + DRAIN_S, abs=0.01)
         late = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         assert len(late) == 10 - answered
         assert all(isinstance(each, DeadlinePassed) and "run's deadline" in str(each) for each in late)
@@ -219,7 +215,7 @@ async def test_what_waits_for_its_next_try_when_the_run_ends_was_sent() -> None:
 async def test_a_stop_ends_waits_and_refuses_what_comes() -> None:
     cancel_token = CancelToken()
     inner = FakeClient([Unavailable("down"), "fine"])
-    client = retrying(inner, cancel_token=cancel_token, first_backoff_s=3600.0, call_deadline_s=10000.0)
+    client = retrying(inner, cancel_token=cancel_token)
     task = asyncio.create_task(client.complete(request()))
     await asyncio.sleep(0.01)
     cancel_token.cancel()
@@ -244,10 +240,10 @@ async def test_what_is_in_flight_at_a_stop_is_answered() -> None:
 @in_virtual_time
 async def test_a_dead_server_does_not_cost_attempts_times_requests() -> None:
     inner = FakeClient(lambda asked: Unavailable("refused", model="m"))
-    client = retrying(inner, concurrency=8, max_attempts=6, max_first_wait_s=0.2)
+    client = retrying(inner, concurrency=8, max_attempts=6)
     started = now()
     outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(200)), return_exceptions=True)
-    assert now() - started < 5.0
+    assert now() - started < 20.0
     assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
     assert len(inner.requests) < 8 + FAILURES_TO_OPEN + 10
 
@@ -279,7 +275,7 @@ async def test_one_servers_failures_are_not_anothers() -> None:
 @in_virtual_time
 async def test_a_model_that_its_gateway_cannot_serve_does_not_silence_the_others() -> None:
     inner = FakeClient(lambda asked: Unavailable("HTTP 500") if asked.model == "openai/dead" else "fine")
-    client = retrying(inner, max_attempts=6, max_first_wait_s=0.1)
+    client = retrying(inner, max_attempts=6)
     dead = (client.complete(request(str(n), model="openai/dead")) for n in range(20))
     assert all(isinstance(one, Unavailable) for one in await asyncio.gather(*dead, return_exceptions=True))
     assert (await client.complete(request(model="openai/judge"))).text == "fine"
@@ -306,6 +302,7 @@ async def test_a_stop_gives_what_is_in_flight_a_few_seconds_and_no_more() -> Non
         return "fine"
 
     client = retrying(FakeClient(slow), cancel_token=cancel_token)
+    await client.complete(request("quick"))
     quick, hanging = (asyncio.ensure_future(client.complete(request(text))) for text in ("quick", "hanging"))
     await asyncio.sleep(0.002)
     begun = now()
@@ -349,7 +346,8 @@ async def test_whoever_probes_a_server_that_is_down_loses_no_attempt() -> None:
     """All requests share the patience; the one that tries for them all does not pay for it alone."""
     probes = 3
     failures = [Unavailable("down")] * (FAILURES_TO_OPEN + 1 + probes)
-    inner = FakeClient([*failures, *["fine"] * (FAILURES_TO_OPEN + 1)])
-    client = retrying(inner, max_attempts=2, first_backoff_s=0.001, max_wait_s=60.0, max_first_wait_s=60.0)
+    inner = FakeClient(["fine", *failures, *["fine"] * (FAILURES_TO_OPEN + 1)])
+    client = retrying(inner, max_attempts=2)
+    await client.complete(request("first"))
     answers = await asyncio.gather(*(client.complete(request(str(number))) for number in range(FAILURES_TO_OPEN + 1)))
     assert {answer.text for answer in answers} == {"fine"}

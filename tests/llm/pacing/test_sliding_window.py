@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.llm.pacing.sliding_window import Charge, SlidingWindow
+from promptpex.llm.pacing.server_queue import Charge, SlidingWindow
 
 
 @given(
@@ -11,7 +11,7 @@ from promptpex.llm.pacing.sliding_window import Charge, SlidingWindow
     asked=st.lists(st.tuples(st.floats(0, 20), st.integers(1, 30)), max_size=60),
 )
 def test_no_window_ever_holds_more_than_its_limit(limit: int, asked: list[tuple[float, int]]) -> None:
-    window, now, sent = SlidingWindow(limit, 60.0), 0.0, list[tuple[float, int]]()
+    window, now, sent = SlidingWindow(limit), 0.0, list[tuple[float, int]]()
     for pause, amount in asked:
         now += pause
         now += max(0.0, window.wait_s(now, amount)) + 1e-6
@@ -25,13 +25,13 @@ def test_no_window_ever_holds_more_than_its_limit(limit: int, asked: list[tuple[
 
 
 def test_without_a_limit_nothing_waits() -> None:
-    window = SlidingWindow(None, 60.0)
+    window = SlidingWindow(None)
     window.add(0.0, 10**9)
     assert window.wait_s(0.0, 10**9) == 0.0
 
 
 def test_the_true_amount_replaces_what_was_set_aside() -> None:
-    window = SlidingWindow(100, 60.0)
+    window = SlidingWindow(100)
     spent = window.add(0.0, 90)
     assert window.wait_s(1.0, 20) == 59.0
     window.correct(spent, 50, 1.0)
@@ -51,7 +51,7 @@ def test_corrected_windows_hold_no_more_than_their_limit(
     limit: int, asked: list[tuple[float, int, int, float]]
 ) -> None:
     """Whatever came of what was set aside, and whenever that was known."""
-    window, now = SlidingWindow(limit, 60.0), 0.0
+    window, now = SlidingWindow(limit), 0.0
     sent: list[tuple[float, int]] = []
     pending: list[tuple[float, Charge, int]] = []
 

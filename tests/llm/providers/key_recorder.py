@@ -29,8 +29,8 @@ from promptpex.__main__ import GARBAGE_AFTER
 from promptpex.core.errors import ModelError
 from promptpex.core.records import Message, Request
 from promptpex.llm.names import parse_model
+from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.litellm import LitellmClient, loaded
-from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_providers
 from promptpex.llm.resolve_model import origin
 

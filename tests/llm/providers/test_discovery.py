@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from promptpex.llm.names import provider_of
-from promptpex.llm.providers import ProviderOptions, available_models
-from promptpex.llm.providers.discovery import SMALL_MODEL, AvailableModel, not_found
+from promptpex.llm.providers import ProviderOptions
+from promptpex.llm.providers.discovery import SMALL_MODEL, AvailableModel, available_models, not_found
 from tests.llm.providers.questions import closed_port
 from tests.servers import OllamaServer, ScriptedServer, Step
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptpex.llm.providers.gguf import GgufHead, NotGguf, read_head
+from promptpex.llm.providers.llama_engine import GgufHead, NotGguf, read_head
 from promptpex.llm.providers.weights import found_default
 
 

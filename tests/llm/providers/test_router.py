@@ -9,7 +9,8 @@ import pytest
 from promptpex.core.errors import UnknownModel
 from promptpex.llm.client import Client
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.providers import ProviderOptions, Router
+from promptpex.llm.providers import ProviderOptions
+from promptpex.llm.providers.router import Router
 from promptpex.llm.record_replay import RecordingClient
 from tests.llm.providers.questions import asked
 

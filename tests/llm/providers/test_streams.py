@@ -19,7 +19,7 @@ from promptpex.llm.providers.http import JsonPoster
 from promptpex.llm.providers.litellm import LitellmClient
 from promptpex.llm.providers.ollama import OllamaClient
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
-from promptpex.llm.providers.streamed_chat import ChatEvents
+from promptpex.llm.providers.openai_format import ChatEvents
 from promptpex.llm.streaming import watching
 from tests.llm.providers.questions import asked
 from tests.servers import LlamaServer, ScriptedServer, Step
