@@ -1,5 +1,5 @@
 """Prints the page that documents the files people write: ``files_page.md`` with the examples of ``promptpex init
---example`` and tables made from the schemas. ``python scripts/files_page.py > docs/files.md``."""
+--example`` and lists made from the schemas. ``python scripts/files_page.py > docs/files.md``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from file_schemas import schema
 from file_schemas.checks import kinds
 from file_schemas.draft07 import Schema
-from file_schemas.key_tables import TOML, YAML, Keys, key_table, machine_table
+from file_schemas.key_lists import TOML, YAML, Keys, key_list, names
 
 from promptpex.cli.commands import init as starter_files
 from promptpex.cli.help import GROUPS, GroupedOption
@@ -57,6 +57,7 @@ def page() -> str:
         "example": _example,
         "keys": _keys,
         "machine": _machine,
+        "names": _names,
         "settings": _settings,
         "kinds": lambda: _listed(name for name in kinds() if not name.startswith("not-")),
         "kept": lambda: _listed(KEPT),
@@ -69,35 +70,47 @@ def _example(name: str) -> str:
     return f"```{language}\n{text}```"
 
 
-def _keys(name: str, part: str = "", only: str = "") -> str:
+def _keys(name: str, part: str = "", first: str = "", last: str = "") -> str:
+    """The keys of a part of a file; of a long one those from ``first`` to ``last``."""
     node = _part(name, part)
-    about = {key: value for key, value in node["properties"].items() if key == only or not only}
-    return key_table(Keys(about, node.get("required", [])), TOML if name == "settings" else YAML)
+    about, end = node["properties"], last or first
+    known = list(about)
+    chosen = known[known.index(first) : known.index(end) + 1] if first else known
+    return key_list(
+        Keys({key: about[key] for key in chosen}, node.get("required", [])), TOML if name == "settings" else YAML
+    )
+
+
+def _names(name: str, part: str, first: str) -> str:
+    """The names of the keys from ``first`` on."""
+    about = _part(name, part)["properties"]
+    known = list(about)
+    return names(Keys({key: about[key] for key in known[known.index(first) :]}))
 
 
 def _machine(name: str, part: str = "") -> str:
-    return machine_table(Keys(_part(name, part)["properties"]))
+    return names(Keys(_part(name, part)["properties"]), machine=True)
 
 
 def _part(name: str, part: str) -> Schema:
     """A part of a file's schema, with the keys under ``properties``."""
     if name == "prompt":
         used = {key: schema("prompt")["properties"][key] for key in USED}
-        return {"properties": {"": used, "inputs": INPUT, "scenarios": SCENARIO}[part]}
+        return {"properties": {"-": used, "inputs": INPUT, "scenarios": SCENARIO}[part]}
     whole = schema(name)
     node: Schema = whole["definitions"][part] if part else whole
     return node
 
 
 def _settings() -> str:
-    """A table for each group of flags, as the help has them."""
+    """A list for each group of flags, as the help has them."""
     properties, groups = schema("settings")["properties"], _groups()
-    tables = []
+    parts = []
     for group in (*GROUPS, _ELSEWHERE):
         about = {name: properties[name] for name in properties if groups.get(name, _ELSEWHERE) == group}
         if about:
-            tables.append(f"### {group}\n\n{key_table(Keys(about), TOML)}")
-    return "\n\n".join(tables)
+            parts.append(f"### {group}\n\n{key_list(Keys(about), TOML)}")
+    return "\n\n".join(parts)
 
 
 def _groups() -> Mapping[str, str]:

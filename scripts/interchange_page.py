@@ -16,28 +16,20 @@ from promptpex.interchange.format import Format, formats  # noqa: E402
 
 TEXT = ROOT / "scripts" / "interchange_page.md"
 PLACE = "FORMATS\n"
-WAYS = {"both": "in and out", "in": "in", "out": "out"}
 
 
 def page() -> str:
     """The whole page."""
     every = [each for _, each in sorted(formats(interchange).items())]
-    return TEXT.read_text(encoding="utf-8").replace(PLACE, "\n".join((*_overview(every), *map(_table, every))))
+    return TEXT.read_text(encoding="utf-8").replace(PLACE, "\n".join(_table(every)) + "\n")
 
 
-def _overview(every: list[Format]) -> Iterator[str]:
-    """Which formats there are."""
-    yield "| format | what it is | in | out |\n|---|---|---|---|"
+def _table(every: list[Format]) -> Iterator[str]:
+    """A row for each format."""
+    yield "| format | what it is | in | out | what does not come over |\n|---|---|---|---|---|"
     for each in every:
         marks = " | ".join("yes" if way is not None else "–" for way in (each.read, each.write))
-        yield f"| [`{each.name}`](#{each.name}) | {each.described()} | {marks} |"
-
-
-def _table(format_: Format) -> str:
-    """What of a format is what of ours."""
-    rows = (f"| {row.theirs} | {row.ours} | {WAYS[row.ways]} | {row.lost or '–'} |" for row in format_.maps)
-    head = f"\n### {format_.name}\n\n| there | here | ways | what is lost |\n|---|---|---|---|"
-    return "\n".join((head, *rows))
+        yield f"| `{each.name}` | {each.described()} | {marks} | {each.lost or '–'} |"
 
 
 if __name__ == "__main__":

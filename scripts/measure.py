@@ -35,9 +35,6 @@ FOR_OTHERS = {
 """Definitions that the package itself does not call, with whom they are for; what only they use needs no line."""
 
 FIELDS_FOR_OTHERS = {
-    "promptpex/interchange/format.py Mapped.ours": "docs/interchange.md is made of it",
-    "promptpex/interchange/format.py Mapped.theirs": "docs/interchange.md is made of it",
-    "promptpex/interchange/format.py Format.maps": "docs/interchange.md is made of it",
     "promptpex/interchange/format.py Format.reads": "a test holds it to what the format has a function for",
 }
 """Fields of dataclasses that the package itself does not read, with who does."""
@@ -46,7 +43,7 @@ SMALL_FILES = {
     "promptpex/core/ids.py": "how everything is hashed",
     "promptpex/core/normal_forms.py": "the one place that takes Unicode's normal forms; four packages share it",
     "promptpex/core/temporary_environment.py": "worker processes and litellm are started with it",
-    "promptpex/core/records/gc_pause.py": "YAML, runs and reports share it (docs/written-by-hand.md)",
+    "promptpex/core/records/gc_pause.py": "YAML, runs and reports share it",
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
     "promptpex/synthesis/candidate_names.py": "names of criteria and candidates: all that makes some shares it",
     "promptpex/store/project_folder.py": "our folder in a project: the stores share it",

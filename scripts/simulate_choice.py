@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Simulates how often the intervals of a choice's figures hold the truth; docs/synthesis.md and
-docs/alignment.md quote the tables.
+"""Simulates how often the intervals of a choice's figures hold the truth.
 
 python scripts/simulate_choice.py            # about five minutes
 python scripts/simulate_choice.py --draws 50 # roughly, in seconds

@@ -5,7 +5,7 @@
     python scripts/texts.py fr      # the same, and a catalogue for French where there is none
     python scripts/texts.py --check # says what is missing, and changes nothing; exit code 1 where something is
 
-``tests/test_catalogues.py`` holds the catalogues to what this finds. How to translate: docs/languages.md.
+``tests/test_catalogues.py`` holds the catalogues to what this finds. How to translate: CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ msgstr ""
 "Content-Transfer-Encoding: 8bit\\n"
 
 """
-COMMENT = "# {name}: the texts of promptpex. docs/languages.md says how to translate."
+COMMENT = "# {name}: the texts of promptpex. CONTRIBUTING.md says how to translate."
 PLACES = re.compile(r"\{(\w*)[^}]*\}")
 
 

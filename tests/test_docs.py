@@ -6,7 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "promptpex"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "results" / "README.md"])
 GUIDES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+MOST_WORDS = 39_000
 
 WRITTEN = re.compile(r"^cat >>? \S+ <<'END'\n.*?^END$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -159,3 +160,13 @@ def test_the_probes_find_what_they_look_for() -> None:
         command.parse_args(click.Context(command), rest)
     with pytest.raises(AssertionError):
         _command(["no-such-verb"])
+
+
+def _words(pages: Iterable[Path]) -> int:
+    return sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
+
+
+def test_all_pages_together_are_short_enough_to_be_read() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert len(pages) > 20
+    assert _words(pages) <= MOST_WORDS

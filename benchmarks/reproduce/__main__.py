@@ -29,7 +29,7 @@ from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session, result_of
 
 KEPT = Path("results/reference/evaluation")
-"""The evaluation that docs/evaluation.md shows."""
+"""The evaluation that README.md speaks of."""
 SETTINGS = ("models", "author", "judge", "results", "store")
 
 

@@ -1,4 +1,4 @@
-"""The tables as Markdown: those of an evaluation as ``docs/evaluation.md`` has them, and the published ones."""
+"""The tables as Markdown: those of an evaluation, and the published ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTES = """\
 Decisions: exact sign flips of the differences on the same cases for every pair of models, corrected by Holm within a
 benchmark. `lost`: without a verdict or an answer. `≥`: a lost verdict may have gone either way, so the share is a lower
 bound. All verdicts are the published judge's, which passes many violations that code
-proves (docs/judge-reliability.md).
+proves (README.md).
 """
 
 Row = Mapping[str, Any]

@@ -29,7 +29,7 @@ from promptpex.core.translation import stored
 from promptpex.documents.editable_file import CASES
 from promptpex.documents.ownership import derived_id
 from promptpex.interchange import suite_files
-from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, begins, columns
+from promptpex.interchange.format import Exported, Format, Imported, Option, Source, begins, columns
 from promptpex.interchange.notes import Log, Note
 from promptpex.interchange.reading.exchanges import Ids
 from promptpex.interchange.reading.foreign_rows import first_row
@@ -419,14 +419,7 @@ FORMATS = (
         write=lambda source: Exported(suite_files.csv_text(source.suite())),
         recognise=lambda path: suite_files.are_ours(columns(path)),
         otherwise=True,
-        maps=(
-            Mapped("a row", "a case"),
-            Mapped("a column `inputs.NAME`", "an input"),
-            Mapped("columns `id`, `rule`, `expected` and so on", "the field of this name"),
-            Mapped("the column `other`", "what no cell can say, as JSON"),
-            Mapped("a column that `--columns` names", "the field or input that it says", "in"),
-            Mapped("columns that it does not name", "nothing", "in", "they are named"),
-        ),
+        lost="columns that are neither a case's nor in `--columns`",
     ),
     _format(
         "jsonl", _JSON_LINES, read_jsonl,
@@ -436,12 +429,7 @@ FORMATS = (
         write=lambda source: Exported(suite_files.jsonl_text(source.suite())),
         recognise=_are_lines_of_a_suite,
         otherwise=True,
-        maps=(
-            Mapped("a line", "a case, with all its fields"),
-            Mapped("the first line", "the prompt's name"),
-            Mapped("a key that `--columns` names; with dots, one in mappings", "the field or input that it says", "in"),
-            Mapped("keys that it does not name", "nothing", "in", "they are named"),
-        ),
+        lost="keys that are neither a case's nor in `--columns`",
     ),
     _format(
         "excel", (".xlsx",), read_excel,
@@ -451,13 +439,7 @@ FORMATS = (
         write=write_excel,
         read_options=(COLUMNS, FIRST, Option("sheet", "the sheet [the first].", metavar="NAME")),
         recognise=lambda path: path.suffix.lower() == ".xlsx" and begins(path, 4) == b"PK\x03\x04",
-        maps=(
-            Mapped("a row", "a case, by the columns of `csv` or of `--columns`"),
-            Mapped("numbers, true and false; dates and times", "the same; ISO texts", "in", "their format"),
-            Mapped("a formula", "the value that the file keeps of it", "in", "those without one; they are named"),
-            Mapped("errors such as `#N/A`", "nothing", "in", "they are named"),
-            Mapped("cases with a text of more than 32,767 characters", "nothing", "out", "they are named"),
-        ),
+        lost="formats of cells; formulas without a kept value; errors such as `#N/A`",
     ),
     _format(
         "parquet", (".parquet",), read_parquet,
@@ -466,12 +448,6 @@ FORMATS = (
         writes="suite",
         write=write_parquet,
         recognise=lambda path: path.suffix.lower() == ".parquet" and begins(path, 4) == b"PAR1",
-        maps=(
-            Mapped("a row", "a case, by the columns of `csv` or of `--columns`; with dots, a field of a struct"),
-            Mapped("dates, times; durations, decimals", "ISO texts; seconds, numbers", "in", "digits past a double's"),
-            Mapped("nulls, NaN", "nothing: the case has no such input", "in"),
-            Mapped("lists, structs", "lists and mappings, which a prompt shows as JSON", "in"),
-            Mapped("bytes, images, sounds and other types", "nothing", "in", "they are named"),
-        ),
+        lost="nulls, NaN, bytes, images and sounds",
     ),
 )  # fmt: skip

@@ -172,26 +172,6 @@ class Exported:
 Content = Literal["suite", "project", "run"]
 
 
-Ways = Literal["both", "in", "out"]
-
-
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """A row of the table of a format: what of it is what of ours.
-
-    Attributes:
-        theirs: in the foreign file.
-        ours: what it becomes, or comes from.
-        ways: in which directions.
-        lost: what of it does not come over; empty: nothing.
-    """
-
-    theirs: str
-    ours: str
-    ways: Ways = "both"
-    lost: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format of another tool.
@@ -208,7 +188,7 @@ class Format:
             that and raises nothing. None: it has to be named.
         otherwise: whether it takes files with its extensions that no format recognises.
         members: names of files that mean nothing alone: who names one means the folder, where that is recognised.
-        maps: what maps to what, for the page of the formats.
+        lost: what of it does not come over, for the page of the formats.
     """
 
     name: str
@@ -225,7 +205,7 @@ class Format:
     recognise: Callable[[Path], bool] | None = None
     otherwise: bool = False
     members: frozenset[str] = frozenset()
-    maps: tuple[Mapped, ...] = ()
+    lost: str = ""
 
     def described(self, direction: Literal["read", "write"] | None = None) -> str:
         """What it is; of one direction what is said of that, else what is said of both."""

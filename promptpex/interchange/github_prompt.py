@@ -17,7 +17,7 @@ from promptpex.core.records import Case, Check, Message, Prompt, Rule, Spec, Sui
 from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader, yaml_writer
-from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source, head
+from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Option, Source, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.exchanges import Ids
 from promptpex.interchange.reading.foreign_values import At, items, mapping, named, text_of_parts
@@ -306,17 +306,6 @@ FORMAT = Format(
     write=write,
     write_options=(Option("model", "its model [the first of the run].", metavar="NAME"),),
     recognise=recognise,
-    maps=(
-        Mapped("`messages`", "the prompt", "both", "parts that are not text"),
-        Mapped("`testData`", "cases", "both", "ids, aims and reasoning"),
-        Mapped("`testData[].expected`", "the expected output, where the prompt does not name it"),
-        Mapped("`evaluators[].string`", "a rule with a check: `icontains`, `equals`, `regex` for a beginning or end in "
-               "any case", "both", "all other checks, and rules with a condition"),
-        Mapped("`evaluators[].llm`", "a rule for the judge, or a question where its text is a template", "in",
-               "choices, scores, the grader's model and system prompt"),
-        Mapped("`evaluators[].uses`", "nothing", "in", "GitHub's own evaluators; they are named"),
-        Mapped("`model`, `modelParameters`", "`[models]` of the settings, as `github/NAME`", "both",
-               "parameters without a name here"),
-        Mapped("`responseFormat`, `jsonSchema`", "a rule `is-json`", "in", "it is not sent to the model"),
-    ),
+    lost="GitHub's own evaluators (`uses`), choices and scores; out: ids, checks but `icontains`, "
+    "`equals` and `regex`, rules with a condition",
 )  # fmt: skip

@@ -23,7 +23,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Message, Output, Rule, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.interchange.case_tables import is_plain
-from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, begins, head
+from promptpex.interchange.format import Format, Imported, ImportedPrompt, begins, head
 from promptpex.interchange.inspect_ai.datasets import right_of
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.chats import Unfit, answer_of, messages_of
@@ -258,16 +258,6 @@ FORMAT = Format(
     reads="run",
     read=read,
     recognise=recognise,
-    maps=(
-        Mapped("a sample", "a case; its epochs are repeats", "in"),
-        Mapped("`messages`, `input`", "the prompt, where all samples say the same; else inputs", "in",
-               "samples with calls of tools, or parts that are not text; they are named"),
-        Mapped("`target`", "the expected output", "in"),
-        Mapped("`output`", "an output, with why it stopped, tokens and time", "in", "its cost, other choices"),
-        Mapped("`error`", "an output that is an error", "in"),
-        Mapped("`eval.model`", "the model's name", "in", "its parameters"),
-        Mapped("metadata of a task that `export inspect-ai` made", "prompt, rules and cases, as they were", "in"),
-        Mapped("`scores`, `results`", "nothing: `promptpex judge` gives verdicts", "in", "Inspect's scores"),
-        Mapped("`events`, `store`, `attachments`", "nothing", "in", "what tools did"),
-    ),
+    lost="scores (judge again), tools and events, samples with tool calls or parts that are not text, "
+    "parameters, cost",
 )  # fmt: skip

@@ -12,7 +12,7 @@ from promptpex.codecs.ci_reports import JUnitCase, junit_document
 from promptpex.codecs.ci_reports import Outcome as JUnitOutcome
 from promptpex.core.outcomes import OutputStatus, outcome_of
 from promptpex.core.records import Output, Run, Verdict
-from promptpex.interchange.format import Exported, Format, Mapped, Source
+from promptpex.interchange.format import Exported, Format, Source
 
 _OUTPUT_SHOWN = 2_000
 """Characters of an output that are shown below a failure; CI systems cut long ones."""
@@ -61,10 +61,5 @@ FORMAT = Format(
     extensions=(".xml",),
     writes="run",
     write=write,
-    maps=(
-        Mapped("`testsuite`", "a model", "out"),
-        Mapped("`testcase`", "an output", "out", "its cost and tokens"),
-        Mapped("`failure`", "a broken rule", "out"),
-        Mapped("`error`", "an output that could not be scored", "out"),
-    ),
+    lost="cost and tokens",
 )

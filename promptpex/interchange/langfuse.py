@@ -15,7 +15,7 @@ from pathlib import Path
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored
-from promptpex.interchange.format import Format, Imported, Mapped
+from promptpex.interchange.format import Format, Imported
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.chat_log import Row, Where, read_chats, value_at
 from promptpex.interchange.reading.chats import Unfit, answer_of, is_chat, messages_of
@@ -148,17 +148,6 @@ FORMAT = Format(
     reads="run",
     read=read,
     recognise=recognise,
-    maps=(
-        Mapped("an observation of the type `GENERATION`", "a request: the prompt is what all have in common", "in",
-               "images, tool calls, parameters"),
-        Mapped("other observations", "nothing, where there are generations", "in", "they are named"),
-        Mapped("a trace", "a request, where the file has no observations", "in", "users, sessions, tags"),
-        Mapped("`input` with keys", "inputs by these names; outputs come with `--prompt`", "in"),
-        Mapped("`output`", "an output", "in", "what it is about besides text"),
-        Mapped("`level`: `ERROR`, `status_message`", "an output that is an error", "in"),
-        Mapped("`model`, `usageDetails`, `totalCost`, `latency`", "the model's name, tokens, cost, latency", "in",
-               "other amounts"),
-        Mapped("an item of a data set, `expectedOutput`", "a case, its expected output", "in", "metadata, media"),
-        Mapped("`modelParameters`, `comments`, scores", "nothing", "in", "they are named"),
-    ),
+    lost="parameters, scores, comments, users, tags; images and tool calls; other observations "
+    "than generations",
 )  # fmt: skip

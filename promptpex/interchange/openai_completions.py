@@ -14,7 +14,7 @@ from typing import Any
 from promptpex.codecs import jsonl
 from promptpex.core.records import Message, Output
 from promptpex.core.translation import stored
-from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source
+from promptpex.interchange.format import Exported, Format, Imported, Option, Source
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.chat_log import Row, Where, exchange_of, value_at
 from promptpex.interchange.reading.chats import Unfit, is_chat, messages_of
@@ -160,16 +160,5 @@ FORMAT = Format(
     write=write,
     read_options=(Option("requests", "the requests of a batch whose results are read.", metavar="FILE"),),
     recognise=recognise,
-    maps=(
-        Mapped("`messages`, `request`, `input`", "the prompt, where all requests say the same; else inputs, the last "
-               "turn of the user always", "both", "images, tools; parameters"),
-        Mapped("`choices`, `response`, `output`", "outputs; several of one case and model are repeats", "both",
-               "tool calls, reasoning"),
-        Mapped("`messages` that end with the model's turn", "an output", "in"),
-        Mapped("`custom_id`, `id`", "the case's id"),
-        Mapped("`error`", "an output that is an error"),
-        Mapped("`model`, `usage`, `finish_reason`", "the model's name, tokens, why it stopped", "both",
-               "cost, latency"),
-        Mapped("verdicts, rules", "nothing", "out", "they are counted"),
-    ),
+    lost="images, tools, reasoning, parameters; out: verdicts and rules",
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 
 from promptpex.core.records import Case, Check, Rule
 from promptpex.core.translation import stored
-from promptpex.interchange.format import Exported, Format, Mapped, Option, Project, Source
+from promptpex.interchange.format import Exported, Format, Option, Project, Source
 
 EXPECTED = "expected"
 """The field of an item with the expected output."""
@@ -153,12 +153,5 @@ FORMAT = Format(
         Option("model", "its model [the first of the run].", metavar="NAME"),
         Option("judge_model", "the model that grades what code does not decide.", metavar="NAME"),
     ),
-    maps=(
-        Mapped("`input_messages`", "the prompt, or the whole chat where it is more than a template", "out"),
-        Mapped("`item`, `item.expected`", "a case: its inputs and its expected output", "out", "ids"),
-        Mapped("`string_check`", "`equals`, `not-equals`, `contains`, `icontains`", "out",
-               "other checks, and rules with a condition"),
-        Mapped("`text_similarity`", "`bleu`, `gleu`, `rouge-n`, `rouge-l`", "out"),
-        Mapped("`label_model`", "a rule for the judge, with `--judge-model`; questions", "out"),
-    ),
+    lost="ids, checks without a grader of that kind, rules with a condition",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from promptpex.core.translation import stored
-from promptpex.interchange.format import Format, Imported, Mapped
+from promptpex.interchange.format import Format, Imported
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.chat_log import Row, Where, read_chats
 from promptpex.interchange.reading.chats import Unfit
@@ -137,17 +137,5 @@ FORMAT = Format(
     reads="run",
     read=read,
     recognise=recognise,
-    maps=(
-        Mapped("a span", "a request: the prompt is what all have in common", "in"),
-        Mapped("`gen_ai.input.messages`, `gen_ai.system_instructions`", "what was sent", "in",
-               "images, files, tool calls; parameters"),
-        Mapped("`gen_ai.output.messages`", "outputs", "in", "reasoning, tool calls"),
-        Mapped("`gen_ai.prompt.0.content`, `gen_ai.completion.0.content`", "the same in an older form", "in"),
-        Mapped("`langfuse.observation.input`, `langfuse.observation.output`", "the same as Langfuse sends it", "in"),
-        Mapped("`gen_ai.response.model`, `gen_ai.usage.*`, times, `finish_reason`", "the model's name, tokens, "
-               "latency, why it stopped", "in", "cost"),
-        Mapped("a status that is an error, `error.type`", "an output that is an error", "in"),
-        Mapped("other spans: tools, agents, embeddings, HTTP; events and log records", "nothing", "in",
-               "spans are named"),
-    ),
+    lost="spans of tools, agents, embeddings and HTTP; images, tool calls, reasoning, parameters, cost",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 from promptpex.codecs.files.ordinary_files import is_file
 from promptpex.core.records import Output
 from promptpex.core.translation import stored
-from promptpex.interchange.format import Format, Imported, Mapped, head
+from promptpex.interchange.format import Format, Imported, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, prompts_of_text
@@ -214,15 +214,5 @@ FORMAT = Format(
     reads="run",
     read=read,
     recognise=recognise,
-    maps=(
-        Mapped("`results.prompts`", "a prompt file each", "in"),
-        Mapped("`testCase`", "a case with the rules of its assertions, as in a configuration", "in"),
-        Mapped("`response.output`", "an output; several of one case and model are repeats", "in",
-               "what it is about besides text"),
-        Mapped("`response.error`", "an output that is an error", "in"),
-        Mapped("`provider`", "the model's name", "in", "its parameters"),
-        Mapped("`latencyMs`, `cost`, `tokenUsage`", "latency, cost and tokens of the output", "in", "cached tokens"),
-        Mapped("`gradingResult`, `success`, `score`", "nothing: `promptpex judge` gives verdicts", "in",
-               "promptfoo's verdicts"),
-    ),
+    lost="promptfoo's verdicts (judge again), parameters, cached tokens",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Message, Output, Spec, Suite, VariableSpec
 from promptpex.core.translation import stored
-from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, head
+from promptpex.interchange.format import Format, Imported, ImportedPrompt, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptpex_folder import lines_of, numbered_rules
 from promptpex.interchange.promptpex_json import suite_of
@@ -200,23 +200,5 @@ FORMAT = Format(
     reads="project",
     read=read,
     recognise=recognise,
-    maps=(
-        Mapped("`prompt`, `messages`", "the prompt", "in"),
-        Mapped("`frontmatter`: `name`, `description`, `inputs`, `scenarios`, `instructions`", "the same, in the "
-               "prompt's front matter", "in", "other keys"),
-        Mapped("`frontmatter.outputs`", "a rule `is-json` with the schema", "in"),
-        Mapped("`frontmatter.model`", "`[models]` of the settings", "in", "as with `prompty`"),
-        Mapped("`testSamples`", "samples in the front matter", "in"),
-        Mapped("`rules`, `inverseRules`", "rules `r1`, `r2`, ... with their inverses", "in"),
-        Mapped("`intent`, `inputSpec`", "`intent`, and the constraints of the variable", "in"),
-        Mapped("`promptPexTests`, else `tests`", "cases, as with `promptpex-json`", "in"),
-        Mapped("`testOutputs`", "outputs of a run, without verdicts", "in", "compliance and scores; results without "
-               "an output"),
-        Mapped("`metrics`", "metric files beside the prompt, by which `promptpex judge` scores the run", "in",
-               "those that show what there is not here, such as another variable; they are named"),
-        Mapped("`options`, `baselineTests`, `testEvals`, `ruleEvals` and others", "nothing", "in",
-               "they are named"),
-        Mapped("`runId`, `dir`, `versions`, `testData` and others", "nothing: they say nothing that is not said "
-               "elsewhere", "in"),
-    ),
+    lost="compliance and scores (judge again), `options`, `baselineTests`, `testEvals`, `ruleEvals`",
 )  # fmt: skip

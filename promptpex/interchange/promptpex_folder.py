@@ -16,7 +16,7 @@ from promptpex.core.errors import InputError, SpecError
 from promptpex.core.records import INPUT_VARIABLE, Rule, Spec, Suite, VariableSpec
 from promptpex.core.translation import stored
 from promptpex.interchange import promptpex_json, promptpex_tests
-from promptpex.interchange.format import Format, Imported, Mapped, Option
+from promptpex.interchange.format import Format, Imported, Option
 from promptpex.interchange.notes import Log
 
 RULES = "rules.txt"
@@ -110,12 +110,5 @@ FORMAT = Format(
     read_options=(Option("variable", "the prompt's variable [input].", metavar="NAME"),),
     recognise=recognise,
     members=frozenset((*_PARTS, *_OTHERS)) - {"promptpex_context.json"},
-    maps=(
-        Mapped("`rules.txt`, `inverse_rules.txt`", "rules `r1`, `r2`, ... with their inverses", "in"),
-        Mapped("`intent.txt`", "`intent`", "in"),
-        Mapped("`input_spec.txt`", "the constraints of the variable", "in"),
-        Mapped("`tests.json`, `tests.csv`", "cases", "in"),
-        Mapped("`test_results`, `test_evals`, `overview.csv` and others", "nothing", "in", "they are named"),
-        Mapped("the prompt", "nothing: put it beside the spec as `prompt.md`", "in", "the folder does not hold it"),
-    ),
+    lost="results and evaluations; the prompt, which the folder lacks: add it as `prompt.md`",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Case, Suite
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, head
+from promptpex.interchange.format import Exported, Format, Imported, Option, Source, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.exchanges import Ids
 from promptpex.interchange.reading.foreign_values import At, items, mapping
@@ -160,14 +160,5 @@ FORMAT = Format(
     write=write,
     read_options=(Option("variable", "the prompt's variable [input].", metavar="NAME"),),
     recognise=recognise,
-    maps=(
-        Mapped("a test", "a case"),
-        Mapped("`ruleid`, `inverse`", "the rule that it aims at, or its inverse"),
-        Mapped("a key for each variable, else `testinput`", "its inputs"),
-        Mapped("`expectedoutput`", "its expected output"),
-        Mapped("`groundtruth` with a score of 80 or more", "its expected output", "in", "answers with a lower score"),
-        Mapped("`reasoning`, `scenario`", "the same"),
-        Mapped("`testuid`, `generation`, `baseline`", "nothing", "in",
-               "that a test is a baseline's: it aims at no rule"),
-    ),
+    lost="answers with a score below 80; that a test is a baseline's",
 )  # fmt: skip

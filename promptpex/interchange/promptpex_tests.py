@@ -14,7 +14,7 @@ from promptpex.codecs.files.ordinary_files import is_file, is_inside, read_bytes
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import INPUT_VARIABLE, Case, Problem, Suite
 from promptpex.interchange import csv_table
-from promptpex.interchange.format import Format, Imported, Mapped, Option, columns
+from promptpex.interchange.format import Format, Imported, Option, columns
 from promptpex.interchange.reading.exchanges import Ids
 
 COLUMNS = ("ruleid", "testid", "testinput", "expectedoutput", "reasoning")
@@ -138,12 +138,5 @@ FORMAT = Format(
         Option("variable", "the prompt's variable [input].", default=INPUT_VARIABLE, metavar="NAME"),
     ),
     recognise=lambda path: set(COLUMNS) <= columns(path),
-    maps=(
-        Mapped("a row", "a case", "in"),
-        Mapped("`ruleid`", "the rule that it aims at, or its inverse", "in"),
-        Mapped("`testinput`", "its input", "in"),
-        Mapped("`expectedoutput`", "its expected output", "in"),
-        Mapped("`reasoning`", "its reasoning", "in"),
-        Mapped("cells beyond the header's", "nothing", "in", "they are named"),
-    ),
+    lost="cells beyond the header's",
 )

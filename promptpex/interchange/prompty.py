@@ -20,7 +20,7 @@ from promptpex.core.records import Case, Message, Prompt, Spec, Suite
 from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader, yaml_writer
-from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source
+from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Option, Source
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.foreign_values import At, mapping
 from promptpex.interchange.reading.model_names import NAMING_KEYS, OURS, about_model, bare_name, is_plain, names_of
@@ -338,18 +338,6 @@ FORMAT = Format(
     write=write,
     write_options=(Option("model", "its model [the first of the run].", metavar="NAME"),),
     recognise=lambda path: path.suffix.lower() == ".prompty",
-    maps=(
-        Mapped("the text below the front matter", "the prompt", "both", "images"),
-        Mapped("`name`, `description`", "the same"),
-        Mapped("declarations of `inputs`; PromptPex's `scenarios`, `instructions`, `testSamples`", "the same, in the "
-               "prompt's front matter", "in", "files of samples; they are named"),
-        Mapped("`sample`, samples and defaults of `inputs`", "a case; `${file:NAME}` is read inside the "
-               "folder", "in"),
-        Mapped("`sample`", "the inputs of the first case", "out", "the other cases, and all rules"),
-        Mapped("`model`, `parameters`, `options`", "`[models]` of the settings", "both",
-               "endpoints, keys, parameters without a name here"),
-        Mapped("`outputs`, `outputSchema`, `response_format`", "a rule `is-json` with the schema", "in",
-               "it is not sent to the model"),
-        Mapped("`tools`, `authors`, `tags` and others", "nothing", "in", "they are named"),
-    ),
+    lost="endpoints, keys, images, `tools`, `authors`, `tags`; out: all cases but the first, and all "
+    "rules",
 )  # fmt: skip

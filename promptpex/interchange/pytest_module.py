@@ -7,7 +7,7 @@ from pathlib import Path
 
 from promptpex.core.records import Case, Rule
 from promptpex.core.translation import stored
-from promptpex.interchange.format import Exported, Format, Mapped, Option, Project, Source
+from promptpex.interchange.format import Exported, Format, Option, Project, Source
 from promptpex.interchange.reading.python_literals import comment, docstring, literal, names
 
 _HEAD = '''{about}
@@ -108,10 +108,4 @@ FORMAT = Format(
     writes="project",
     write=write,
     write_options=(Option("prompt_path", "the prompt's file, seen from the module [its name].", metavar="PATH"),),
-    maps=(
-        Mapped("a test function", "a rule", "out"),
-        Mapped("its parameters", "the cases that the rule concerns; the models of a run", "out"),
-        Mapped("a failure", "a broken rule, or one that nobody could decide", "out"),
-        Mapped("`PROMPT`", "the prompt; its spec and cases are read from beside it", "out"),
-    ),
 )  # fmt: skip

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NOTHING = -1
 """No verdict, or no grade."""
 FEW_GRADES = 30
-"""Grades below which an interval is only a rough guide; docs/alignment.md has how often it then holds the truth."""
+"""Grades below which an interval is only a rough guide, as scripts/simulate_correction.py shows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ def corrected_share(outputs: JudgedOutputs, *, confidence: float = 0.95) -> Corr
     The interval is the exact one at the effective size (Korn and Graubard 1998, Survey Methodology 24:193). Care for
     small samples: in the variance of each group half a broken and half a kept output are added; the grades of a case
     count as far as they are independent, and where few speak, as one; and where grades and verdicts of the same cases
-    vary together, the variance is that between cases. docs/alignment.md has the simulations.
+    vary together, the variance is that between cases. scripts/simulate_correction.py has the simulations.
 
     Raises:
         InputError: fewer than 2 graded outputs, or columns that do not fit together.

@@ -1,4 +1,4 @@
-"""Code against the published judge; docs/judge-reliability.md holds what comes of it."""
+"""Code against the published judge; benchmarks/reproduce/README.md holds what comes of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptpex.stats.agreement import cohens_kappa
 from tests.reproduce import recordings
 from tests.stats.references import covers, wilson
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "judge-reliability.md"
+PAGE = Path(__file__).resolve().parents[2] / "benchmarks" / "reproduce" / "README.md"
 
 
 @pytest.fixture(scope="module")

@@ -147,7 +147,7 @@ def test_no_pair_is_called_different_that_is_not(benchmarks: list[Benchmark]) ->
 
 
 def test_the_page_says_what_the_recordings_show(benchmarks: list[Benchmark]) -> None:
-    page = " ".join((Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text("utf-8").split())
+    page = " ".join((Path(__file__).resolve().parents[2] / "benchmarks/reproduce/README.md").read_text("utf-8").split())
     figures = {benchmark.name: ours(benchmark) for benchmark in benchmarks}
     widths = [share.high - share.low for one in figures.values() for share in one.shares.values()]
     pairs = [pair for one in figures.values() for pair in one.pairs]
@@ -185,7 +185,7 @@ def test_a_lost_verdict_keeps_its_model_from_being_best_or_tied(benchmarks: list
     assert figures.shares["gemma2:9b"].at_least
     rows = outputs(one.run)
     scored = rows[rows["rule"].notna() & rows["verdict"].ne("unscored")]
-    assert rankings(scored, one.models).models["gemma2:9b"].outcome == "tied", "as docs/evaluation.md says"
+    assert rankings(scored, one.models).models["gemma2:9b"].outcome == "tied", "but one of its verdicts is lost"
     assert "gemma2:9b" in figures.candidates
 
 

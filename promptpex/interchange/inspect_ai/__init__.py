@@ -6,7 +6,7 @@ decide.
 
 from __future__ import annotations
 
-from promptpex.interchange.format import Format, Mapped
+from promptpex.interchange.format import Format
 from promptpex.interchange.inspect_ai.datasets import read, recognise
 from promptpex.interchange.inspect_ai.write import write
 
@@ -21,17 +21,6 @@ FORMAT = Format(
     read=read,
     write=write,
     recognise=recognise,
-    maps=(
-        Mapped("`input`, a text", "the input `input`", "in"),
-        Mapped("`input`, a chat", "the prompt, where all samples say the same; else inputs", "in", "tools, images"),
-        Mapped("`target`", "the expected output; of a list the first, and the others are right as well", "both"),
-        Mapped("`choices`", "the input `choices`", "in"),
-        Mapped("`id`", "the id", "both", "characters that ids here may not have"),
-        Mapped("`metadata`, `files`, `setup`, `sandbox` of a sample", "nothing", "in", "they are named"),
-        Mapped("a solver with the chat", "the prompt, its variables filled", "out"),
-        Mapped("a scorer, by `promptpex.RuleChecks`", "the rules' checks", "out", "scores of how near an output is"),
-        Mapped("a scorer that asks a model, with `-T grader=MODEL`", "rules for the judge", "out",
-               "promptpex's own words to the judge, questions of checks"),
-        Mapped("`--model`, `LOCAL_BASE_URL`", "the models of a run: the file's head says how to name them", "out"),
-    ),
+    lost="tools, images, `metadata`, `files`, `setup` and `sandbox` of samples; out: scores of how near "
+    "an output is",
 )  # fmt: skip

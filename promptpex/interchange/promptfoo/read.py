@@ -32,7 +32,7 @@ _WHY = {
     "nunjucksFilters": stored("nothing in a foreign file is run"),
     "outputPath": stored("a run has a folder of its own"),
     "sharing": stored("nothing is sent anywhere"),
-    "derivedMetrics": stored("metrics are separate files beside the prompt (docs/metrics.md)"),
+    "derivedMetrics": stored("metrics are separate files beside the prompt (docs/right-answers.md)"),
     "redteam": stored("attacks are not generated"),
     "tracing": stored("outputs are judged, not the steps towards them"),
     "writeLatestResults": stored("a run has a folder of its own"),

@@ -1,4 +1,8 @@
-"""When a request is sent: queues, limits, retries, budget, circuit breaker, cancellation."""
+"""When a request is sent: queues, limits, retries, budget, circuit breaker, cancellation.
+
+Written here since none of tenacity, stamina, aiolimiter and purgatory keeps requests and tokens a minute,
+``Retry-After`` and one model at a time together.
+"""
 
 from __future__ import annotations
 

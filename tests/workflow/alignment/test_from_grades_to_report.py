@@ -68,8 +68,8 @@ def test_every_recorded_request_is_put_again_and_no_other(loop: Loop) -> None:
     assert SCRIPT["asked"](loop.folder / "again.jsonl") == SCRIPT["asked"](SCRIPT["RECORDING"])
 
 
-def test_the_page_has_what_came_of_it(loop: Loop) -> None:
-    page = (ROOT / "docs" / "alignment.md").read_text(encoding="utf-8")
+def test_it_comes_to_the_figures_of_the_recording(loop: Loop) -> None:
+    page = (SCRIPT["RECORDING"].parent / "figures.md").read_text(encoding="utf-8")
     rows = [*SCRIPT["figures"](loop.folder, loop.printed), ("requests", SCRIPT["asked"](SCRIPT["RECORDING"]))]
     assert [row for row in rows if f"| {' | '.join(row)} |" not in page] == []
 
