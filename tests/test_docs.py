@@ -18,7 +18,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "promptpex"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "results" / "README.md"])
 GUIDES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
-MOST_WORDS = 39_000
+MOST_WORDS = 36_500
+MOST_OF_ARCHITECTURE = 2_500
 
 WRITTEN = re.compile(r"^cat >>? \S+ <<'END'\n.*?^END$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -103,7 +104,7 @@ def test_files_that_guides_name_exist(page: Path) -> None:
 def test_the_architecture_page_names_files_of_the_package_that_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = {path for path in re.findall(r"`((?:\w+/)+\w+\.py)`", text) if "NAME" not in path}
-    assert len(named) > 20
+    assert len(named) > 5
     assert not [path for path in sorted(named) if not (ROOT / path).exists() and not (PACKAGE / path).exists()]
 
 
@@ -170,3 +171,4 @@ def test_all_pages_together_are_short_enough_to_be_read() -> None:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     assert len(pages) > 20
     assert _words(pages) <= MOST_WORDS
+    assert _words([ROOT / "ARCHITECTURE.md"]) <= MOST_OF_ARCHITECTURE
