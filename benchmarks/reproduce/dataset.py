@@ -23,7 +23,7 @@ from promptpex.core.errors import InputError, RunError, SpecError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Problem, Prompt, Rule, Run, Spec, Suite, VariableSpec
 from promptpex.core.sentences import on_one_line
-from promptpex.interchange import csv_table, promptpex_tests
+from promptpex.interchange import promptpex_files
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
 
 RESULTS = "test_results.csv"
@@ -107,7 +107,7 @@ def read_benchmark(folder: Path) -> Benchmark:
     promptid = _promptid(folder / RESULTS)
     located = prompts.find(folder, promptid)
     variable = located.prompt.variables[0]
-    tests = promptpex_tests.read(folder / "tests.csv", rule_count=len(rules), variable=variable)
+    tests = promptpex_files.csv_tests(folder / "tests.csv", rule_count=len(rules), variable=variable)
     results = read_results(folder / RESULTS, promptid, tests.suite, rules, variable)
     cases = results.cases
     evaluated, odd = _evals(folder / "test_evals.csv", promptid, cases, len(rules), variable)
@@ -150,15 +150,15 @@ def _text_lines(path: Path, what: str) -> list[str]:
 
 def _promptid(path: Path) -> str:
     """The hash of the prompt that most results are of."""
-    rows = csv_table.read(path, ("promptid",), what="results file", error=RunError)
+    rows = promptpex_files.table_rows(path, ("promptid",), what="results file", error=RunError)
     if not rows:
         raise RunError("the results file holds no result; get it again", path=path, line=1)
     return Counter(row["promptid"] for row in rows).most_common(1)[0][0]
 
 
 def _own(
-    rows: list[csv_table.TableRow], promptid: str, path: Path, problems: list[Problem]
-) -> list[csv_table.TableRow]:
+    rows: list[promptpex_files.TableRow], promptid: str, path: Path, problems: list[Problem]
+) -> list[promptpex_files.TableRow]:
     """The rows of this prompt; what belongs to another is named, not counted."""
     other = [row for row in rows if row["promptid"] != promptid]
     if other:
@@ -175,10 +175,10 @@ def _evals(
     by_place = {(case.rule, case.inverse, str(case.inputs[variable]).strip()): case.id for case in cases if case.rule}
     verdicts: dict[str, tuple[bool | None, bool | None]] = dict.fromkeys(by_place.values(), (None, None))
     problems: list[Problem] = []
-    rows = csv_table.read(path, columns, what="file of test evaluations", error=RunError)
+    rows = promptpex_files.table_rows(path, columns, what="file of test evaluations", error=RunError)
     for row in _own(rows, promptid, path, problems):
         number = row["ruleid"].strip()
-        place = (*promptpex_tests.numbered(int(number), rules), row["input"].strip()) if number.isdecimal() else None
+        place = (*promptpex_files.numbered(int(number), rules), row["input"].strip()) if number.isdecimal() else None
         case_id = by_place.get(place) if place else None
         if case_id is None:
             problems.append(Problem.warning(path, row.number, "this evaluation is of no known test; it is not counted"))
@@ -194,7 +194,9 @@ def _evals(
 def _groundedness(path: Path, promptid: str, rules: Sequence[Rule]) -> tuple[dict[str, bool | None], list[Problem]]:
     grounded: dict[str, bool | None] = {rule.id: None for rule in rules}
     problems: list[Problem] = []
-    rows = csv_table.read(path, ("promptid", "ruleid", "grounded"), what="groundedness file", error=RunError)
+    rows = promptpex_files.table_rows(
+        path, ("promptid", "ruleid", "grounded"), what="groundedness file", error=RunError
+    )
     for row in _own(rows, promptid, path, problems):
         rule_id = f"r{row['ruleid'].strip()}"
         if rule_id not in grounded:

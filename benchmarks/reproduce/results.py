@@ -10,8 +10,8 @@ from pathlib import Path
 from promptpex.cases.lint import preamble
 from promptpex.core.errors import RunError
 from promptpex.core.records import Case, Output, Problem, Rule, Status, Suite, Verdict
-from promptpex.interchange import csv_table
-from promptpex.interchange.promptpex_tests import numbered
+from promptpex.interchange import promptpex_files
+from promptpex.interchange.promptpex_files import numbered
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
 
 COLUMNS = (
@@ -65,7 +65,7 @@ def read_results(path: Path, promptid: str, suite: Suite, rules: Sequence[Rule],
         RunError: the file is missing, cut off or has another header; with the line.
     """
     reader = _Reader(path, promptid, suite, rules, variable)
-    for row in csv_table.read(path, COLUMNS, what="results file", error=RunError):
+    for row in promptpex_files.table_rows(path, COLUMNS, what="results file", error=RunError):
         reader.take(row)
     return reader.finished()
 
@@ -86,7 +86,7 @@ class _Reader:
         self._seen: Counter[tuple[str, str]] = Counter()
         self._orphans: list[int] = []
 
-    def take(self, row: csv_table.TableRow) -> None:
+    def take(self, row: promptpex_files.TableRow) -> None:
         """One row into an output, a verdict and a result."""
         if row["promptid"] != self._promptid:
             self._orphans.append(row.number)
@@ -124,7 +124,7 @@ class _Reader:
         results.verdicts.sort(key=lambda verdict: (rank[verdict.model], verdict.repeat, order[verdict.case]))
         return results
 
-    def _case(self, row: csv_table.TableRow) -> Case:
+    def _case(self, row: promptpex_files.TableRow) -> Case:
         place = self._place(row)
         case = self._places.get(place)
         if case is None:
@@ -134,7 +134,7 @@ class _Reader:
             self._compare_rule(row, case)
         return case
 
-    def _place(self, row: csv_table.TableRow) -> Key:
+    def _place(self, row: promptpex_files.TableRow) -> Key:
         text = row["input"].strip()
         if row["baseline"].strip():
             return ("", False, text)
@@ -148,7 +148,7 @@ class _Reader:
             )
         return (*numbered(int(number), len(self._rules)), text)
 
-    def _new_case(self, row: csv_table.TableRow, place: Key) -> Case:
+    def _new_case(self, row: promptpex_files.TableRow, place: Key) -> Case:
         rule, inverse, text = place
         inputs = {self._variable: row["input"]}
         if rule:
@@ -163,7 +163,7 @@ class _Reader:
             )
         return Case(id=f"{BASELINE}-{number}", inputs=inputs, scenario=BASELINE)
 
-    def _compare_rule(self, row: csv_table.TableRow, case: Case) -> None:
+    def _compare_rule(self, row: promptpex_files.TableRow, case: Case) -> None:
         rule = next(rule for rule in self._rules if rule.id == case.rule)
         if row["rule"].strip() != ((rule.inverse if case.inverse else rule.rule) or ""):
             side = "inverse of " if case.inverse else ""

@@ -29,10 +29,10 @@ from promptpex.core.translation import stored
 from promptpex.documents.editable_file import CASES
 from promptpex.documents.ownership import derived_id
 from promptpex.interchange import suite_files
-from promptpex.interchange.format import Exported, Format, Imported, Option, Source, begins, columns
+from promptpex.interchange.format import Exported, Format, Imported, Option, Source
 from promptpex.interchange.notes import Log, Note
 from promptpex.interchange.reading.exchanges import Ids
-from promptpex.interchange.reading.foreign_rows import first_row
+from promptpex.interchange.reading.foreign_files import begins, columns, first_row
 from promptpex.interchange.suite_files import PREFIX
 
 COLUMNS = Option(

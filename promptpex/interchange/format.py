@@ -13,8 +13,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal, Protocol
 
-from promptpex.codecs.files.ordinary_files import opened
-from promptpex.core.errors import InputError
 from promptpex.core.records import Message, Output, Problem, Prompt, Run, Spec, Suite
 from promptpex.interchange.notes import Note
 from promptpex.interchange.reading.exchanges import Recorded
@@ -212,30 +210,6 @@ class Format:
         notes = {"read": self.import_note, "write": self.export_note}
         chosen = notes.values() if direction is None else (notes[direction],)
         return "; ".join(filter(None, (self.summary, *chosen)))
-
-
-HEAD = 65_536
-"""Bytes of a file by which its format is recognised."""
-
-
-def head(path: Path) -> str:
-    """The beginning of a text file, for ``Format.recognise``; empty where there is none, or it cannot be read."""
-    return begins(path, HEAD).decode("utf-8-sig", errors="ignore")
-
-
-def begins(path: Path, length: int) -> bytes:
-    """The first bytes of a file, for ``Format.recognise``; empty where there is none, or it cannot be read."""
-    try:
-        with opened(path, error=InputError, what="file") as file:
-            return file.read(length)
-    except (InputError, OSError):
-        return b""
-
-
-def columns(path: Path) -> frozenset[str]:
-    """The names in the first line of a CSV file; none where it is not such a file."""
-    line = head(path).partition("\n")[0] if path.suffix.lower() == ".csv" else ""
-    return frozenset(cell.strip().strip('"').strip() for cell in line.split(","))
 
 
 def formats(*packages: ModuleType) -> Mapping[str, Format]:

@@ -17,12 +17,11 @@ from promptpex.core.records import Case, Check, Message, Prompt, Rule, Spec, Sui
 from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader, yaml_writer
-from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Option, Source, head
+from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Option, Source
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.exchanges import Ids
-from promptpex.interchange.reading.foreign_values import At, items, mapping, named, text_of_parts
-from promptpex.interchange.reading.model_names import github_name, is_plain
-from promptpex.interchange.reading.output_schemas import KEYS, format_rules
+from promptpex.interchange.reading.foreign_files import At, head, items, mapping, named, text_of_parts
+from promptpex.interchange.reading.prompt_headers import KEYS, format_rules, github_name, is_plain
 from promptpex.llm.named_models import free_name, settings_of
 from promptpex.llm.names import parse_model
 

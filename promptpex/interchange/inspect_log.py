@@ -23,12 +23,12 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Message, Output, Rule, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.interchange.case_tables import is_plain
-from promptpex.interchange.format import Format, Imported, ImportedPrompt, begins, head
-from promptpex.interchange.inspect_ai.datasets import right_of
+from promptpex.interchange.format import Format, Imported, ImportedPrompt
+from promptpex.interchange.inspect_ai import right_of
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.chats import Unfit, answer_of, messages_of
 from promptpex.interchange.reading.exchanges import Exchange, Recorded, RecordedAnswer, amount, count
-from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.foreign_files import At, begins, head, mapping
 from promptpex.interchange.reading.inferred_project import assembled
 
 Row = Mapping[str, Any]

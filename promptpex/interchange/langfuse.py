@@ -17,11 +17,9 @@ from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Format, Imported
 from promptpex.interchange.notes import Log
-from promptpex.interchange.reading.chat_log import Row, Where, read_chats, value_at
-from promptpex.interchange.reading.chats import Unfit, answer_of, is_chat, messages_of
+from promptpex.interchange.reading.chats import Row, Unfit, Where, answer_of, is_chat, messages_of, read_chats, value_at
 from promptpex.interchange.reading.exchanges import Exchange, amount
-from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, rows_of
-from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.foreign_files import JSON_ENDINGS, At, first_row, mapping, rows_of
 from promptpex.interchange.reading.inferred_project import assembled
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")

@@ -16,11 +16,9 @@ from promptpex.core.records import Message, Output
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Exported, Format, Imported, Option, Source
 from promptpex.interchange.notes import Log
-from promptpex.interchange.reading.chat_log import Row, Where, exchange_of, value_at
-from promptpex.interchange.reading.chats import Unfit, is_chat, messages_of
+from promptpex.interchange.reading.chats import Row, Unfit, Where, exchange_of, is_chat, messages_of, value_at
 from promptpex.interchange.reading.exchanges import Exchange, RecordedAnswer
-from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, json_rows
-from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.foreign_files import JSON_ENDINGS, At, first_row, json_rows, mapping
 from promptpex.interchange.reading.inferred_project import assembled
 
 WHERE = Where(

@@ -12,10 +12,16 @@ from pathlib import Path
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Format, Imported
 from promptpex.interchange.notes import Log
-from promptpex.interchange.reading.chat_log import Row, Where, read_chats
-from promptpex.interchange.reading.chats import Unfit
-from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, json_of_cell, json_rows
-from promptpex.interchange.reading.foreign_values import At, items, mapping
+from promptpex.interchange.reading.chats import Row, Unfit, Where, read_chats
+from promptpex.interchange.reading.foreign_files import (
+    JSON_ENDINGS,
+    At,
+    first_row,
+    items,
+    json_of_cell,
+    json_rows,
+    mapping,
+)
 
 _TOPS, _SCOPES = ("resourceSpans", "batches"), ("scopeSpans", "instrumentationLibrarySpans")
 _OPERATIONS = (None, "chat", "text_completion", "generate_content")

@@ -14,14 +14,13 @@ from pathlib import Path
 from promptpex.codecs.files.ordinary_files import is_file
 from promptpex.core.records import Output
 from promptpex.core.translation import stored
-from promptpex.interchange.format import Format, Imported, head
+from promptpex.interchange.format import Format, Imported
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, prompts_of_text
 from promptpex.interchange.promptfoo.providers import our_name
 from promptpex.interchange.promptfoo.read import read_config
-from promptpex.interchange.reading.foreign_values import At, mapping, named
-from promptpex.interchange.reading.json_file import read_json
+from promptpex.interchange.reading.foreign_files import At, head, mapping, named, read_json
 from promptpex.llm.redaction import scrub
 
 Row = Mapping[str, object]

@@ -22,9 +22,17 @@ from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Option, Source
 from promptpex.interchange.notes import Log
-from promptpex.interchange.reading.foreign_values import At, mapping
-from promptpex.interchange.reading.model_names import NAMING_KEYS, OURS, about_model, bare_name, is_plain, names_of
-from promptpex.interchange.reading.output_schemas import KEYS, format_rules
+from promptpex.interchange.reading.foreign_files import At, mapping
+from promptpex.interchange.reading.prompt_headers import (
+    KEYS,
+    NAMING_KEYS,
+    OURS,
+    about_model,
+    bare_name,
+    format_rules,
+    is_plain,
+    names_of,
+)
 from promptpex.llm.named_models import free_name, settings_of
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import names_key

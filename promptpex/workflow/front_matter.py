@@ -21,7 +21,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Check, ModelName, Output, Params, Prompt, Rule, Spec
 from promptpex.core.translation import stored, stored_n
 from promptpex.interchange.github_prompt import ENDINGS
-from promptpex.interchange.reading.model_names import is_plain, names_of
+from promptpex.interchange.reading.prompt_headers import is_plain, names_of
 from promptpex.llm.named_models import read_parameters
 from promptpex.llm.names import parse_model
 from promptpex.llm.providers.prices import key_variable, known_models

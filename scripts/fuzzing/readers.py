@@ -45,7 +45,7 @@ from promptpex.core.errors import PromptpexError
 from promptpex.core.match_kinds import ASKED, MATCH_KINDS
 from promptpex.core.records import Case, Completion, History, Message, Prompt, PromptVersion, Spec
 from promptpex.engines import LocalEngine
-from promptpex.interchange import promptfoo, promptpex_tests, suite_files
+from promptpex.interchange import promptfoo, promptpex_files, suite_files
 from promptpex.judging.verdict_precedence import after_broken
 from promptpex.llm.named_models import NamedModel
 from promptpex.llm.names import parse_models, provider_of
@@ -323,7 +323,7 @@ def tests_csv(maker: Maker, folder: Path) -> object:
     path = maker.file(folder, "tests.csv", maker.document(seeds.TESTS_CSV, INPUTS))
     if maker.rng.random() < 0.5:
         return safe_csv.read(path, what="file")
-    return promptpex_tests.read(path, rule_count=maker.rng.choice((None, 1, 2)))
+    return promptpex_files.csv_tests(path, rule_count=maker.rng.choice((None, 1, 2)))
 
 
 def json_replies(maker: Maker, folder: Path) -> object:

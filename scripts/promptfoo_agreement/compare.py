@@ -20,7 +20,7 @@ from promptpex.documents import yaml_reader
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.read import read_config
-from promptpex.interchange.reading.foreign_values import At
+from promptpex.interchange.reading.foreign_files import At
 from promptpex.report import runs
 
 MODELS = ("m1", "m2")

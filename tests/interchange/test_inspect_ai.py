@@ -20,8 +20,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, InputCheck, Message, Prompt, Rule, Spec, Suite
 from promptpex.interchange import inspect_log
 from promptpex.interchange.format import Project
-from promptpex.interchange.inspect_ai.datasets import read
-from promptpex.interchange.inspect_ai.write import literal, write
+from promptpex.interchange.inspect_ai import literal, read, write
 from promptpex.promptfile import renderer
 
 LOGS = Path(__file__).parents[1] / "data" / "inspect"

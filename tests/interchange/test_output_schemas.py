@@ -14,8 +14,8 @@ from promptpex import RuleChecks
 from promptpex.cli.main import run_cli
 from promptpex.interchange.notes import Log
 from promptpex.interchange.reading.chats import Unfit
-from promptpex.interchange.reading.foreign_values import At
-from promptpex.interchange.reading.output_schemas import format_rules, schema_of
+from promptpex.interchange.reading.foreign_files import At
+from promptpex.interchange.reading.prompt_headers import format_rules, schema_of
 from promptpex.specs.file import read_spec
 from promptpex.workflow.validation.validate import validate
 

@@ -17,7 +17,7 @@ from promptpex.cases.file import read_suite
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Message, Prompt, Rule, Spec, Suite
-from promptpex.interchange import github_prompt, promptpex_folder, promptpex_json, prompty
+from promptpex.interchange import github_prompt, promptpex_files, prompty
 from promptpex.interchange.format import Imported, Project
 from promptpex.llm.named_models import check_name, free_name
 from promptpex.promptfile import parse
@@ -211,11 +211,11 @@ def test_cases_come_back_from_promptpex(rows: list[tuple[str, str | None, bool]]
              expected=expected.strip() if expected else None, reasoning="why")
         for n, (text, expected, inverse) in enumerate(rows, 1)
     )  # fmt: skip
-    made = promptpex_json.write(_Project(Project(_project([], ["x"], None).prompt, Spec(), Suite(cases=cases))))
+    made = promptpex_files.write_json(_Project(Project(_project([], ["x"], None).prompt, Spec(), Suite(cases=cases))))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tests.json"
         path.write_text(made.text, encoding="utf-8")
-        back = promptpex_json.read(path, variable=None)
+        back = promptpex_files.read_json(path, variable=None)
     assert back.suite is not None
     kept = [(case.rule, case.inverse, case.inputs, case.expected, case.reasoning) for case in back.suite.cases]
     assert kept == [(case.rule, case.inverse, case.inputs, case.expected, case.reasoning) for case in cases]
@@ -258,7 +258,7 @@ def test_a_folder_of_promptpex_is_a_spec_and_cases(tmp_path: Path, capsys: Captu
 def test_a_folder_of_2024_has_its_tests_in_a_table(tmp_path: Path) -> None:
     for name, text in (("rules.txt", "a\nb\n"), ("inverse_rules.txt", "not a\n"), ("tests.csv", recordings.TESTS)):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    made = promptpex_folder.read(tmp_path, variable="thing")
+    made = promptpex_files.read_folder(tmp_path, variable="thing")
     assert made.suite is not None
     assert [case.rule for case in made.suite.cases] == ["r1", "r2", "r1", "r2"]
     assert "inverse_rules.txt" in _notes(made)[1]
@@ -269,7 +269,7 @@ def test_every_published_folder_is_read(shared: Path) -> None:
     if not folders:
         pytest.skip("the published recordings are not beside the repository")
     for folder in folders:
-        made = promptpex_folder.read(folder, variable=None)
+        made = promptpex_files.read_folder(folder, variable=None)
         assert made.spec is not None
         assert made.spec.rules
         assert made.suite is not None
@@ -297,7 +297,7 @@ def test_damage_is_one_sentence_with_its_line(
 ) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    of_json = partial(promptpex_json.read, variable=None)
+    of_json = partial(promptpex_files.read_json, variable=None)
     readers: dict[str, Any] = {".yml": github_prompt.read, ".prompty": prompty.read, ".json": of_json}
     with pytest.raises(InputError, match=says) as caught:
         readers[path.suffix](path)

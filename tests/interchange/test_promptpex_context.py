@@ -17,7 +17,7 @@ from promptpex.cases.file import read_suite
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
 from promptpex.core.records import METRIC_NAME
-from promptpex.interchange import promptpex_context, promptpex_json
+from promptpex.interchange import promptpex_context, promptpex_files
 from promptpex.interchange.format import Imported
 from promptpex.promptfile import read as read_prompt
 from promptpex.promptfile.metric_files import examine_metric, metrics_beside
@@ -147,7 +147,7 @@ def test_messages_are_taken_where_the_text_is_missing(tmp_path: Path) -> None:
 def test_the_command_tells_the_format(tmp_path: Path) -> None:
     path = written(tmp_path, context(), "saved.json")
     assert promptpex_context.recognise(path)
-    assert not promptpex_json.recognise(path)
+    assert not promptpex_files.is_json(path)
     assert run_cli(["import", str(path), "--out", str(tmp_path / "out")]) == 0
 
 

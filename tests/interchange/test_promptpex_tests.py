@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError, SuiteError
-from promptpex.interchange import csv_table, promptpex_tests
+from promptpex.interchange import promptpex_files
 from tests.reproduce.recordings import RULES, TESTS, lines
 
 QUICK = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -24,7 +24,7 @@ def _file(tmp_path: Path, text: str = TESTS) -> Path:
 
 
 def test_blank_lines_and_blanks_after_commas_are_no_part_of_it(tmp_path: Path) -> None:
-    result = promptpex_tests.read(_file(tmp_path), rule_count=2, variable="thing", prompt="p.md")
+    result = promptpex_files.csv_tests(_file(tmp_path), rule_count=2, variable="thing", prompt="p.md")
     assert result.suite.prompt == "p.md"
     assert [(case.id, case.rule, case.inverse) for case in result.suite.cases] == [
         ("r1-1", "r1", False),
@@ -40,13 +40,13 @@ def test_blank_lines_and_blanks_after_commas_are_no_part_of_it(tmp_path: Path) -
 def test_the_number_of_rules_comes_from_the_file_beside_it(tmp_path: Path) -> None:
     path = _file(tmp_path)
     lines(tmp_path / "rules.txt", [*RULES, "A third.", "A fourth."])
-    assert not any(case.inverse for case in promptpex_tests.read(path).suite.cases)
+    assert not any(case.inverse for case in promptpex_files.csv_tests(path).suite.cases)
     (tmp_path / "rules.txt").unlink()
-    assert [case.inverse for case in promptpex_tests.read(path).suite.cases] == [False, False, True, True]
+    assert [case.inverse for case in promptpex_files.csv_tests(path).suite.cases] == [False, False, True, True]
 
 
 def test_a_row_that_is_too_long_is_kept_and_named(tmp_path: Path) -> None:
-    result = promptpex_tests.read(
+    result = promptpex_files.csv_tests(
         _file(tmp_path, TESTS + '4, 2, "x", "Y", "why",\n4, 3, "x", "Y", "why", more\n'), rule_count=2
     )
     assert [(problem.line, problem.message.rpartition("; ")[2]) for problem in result.problems] == [
@@ -57,7 +57,7 @@ def test_a_row_that_is_too_long_is_kept_and_named(tmp_path: Path) -> None:
 
 
 def test_the_same_id_twice_makes_two_cases(tmp_path: Path) -> None:
-    result = promptpex_tests.read(_file(tmp_path, TESTS + '1, 1, "x", "", ""\n'), rule_count=2)
+    result = promptpex_files.csv_tests(_file(tmp_path, TESTS + '1, 1, "x", "", ""\n'), rule_count=2)
     assert [case.id for case in result.suite.cases][-1] == "r1-1-2"
     assert result.suite.cases[-1].expected is None
 
@@ -76,7 +76,7 @@ def test_the_same_id_twice_makes_two_cases(tmp_path: Path) -> None:
 def test_what_cannot_be_read_names_its_line(tmp_path: Path, row: str, message: str) -> None:
     path = _file(tmp_path, f"{TESTS}{row}\n")
     with pytest.raises(SuiteError, match=message) as caught:
-        promptpex_tests.read(path, rule_count=2)
+        promptpex_files.csv_tests(path, rule_count=2)
     assert (caught.value.path, caught.value.line) == (path, 7)
 
 
@@ -88,7 +88,7 @@ def test_any_bytes_are_a_suite_or_a_named_error(tmp_path: Path, data: bytes) -> 
     failure: InputError | None = None
     ids: list[str] = []
     try:
-        ids = [case.id for case in promptpex_tests.read(path).suite.cases]
+        ids = [case.id for case in promptpex_files.csv_tests(path).suite.cases]
     except InputError as error:
         failure = error
     assert failure is None or failure.path == path
@@ -102,7 +102,7 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path: Path, cells: list[tup
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([("a", "b"), *cells])
     path = tmp_path / "any.csv"
     path.write_text(out.getvalue(), encoding="utf-8", newline="")
-    result = csv_table.read(path, ("a", "b"), what="file", error=InputError)
+    result = promptpex_files.table_rows(path, ("a", "b"), what="file", error=InputError)
     wanted = [pair for pair in cells if any(cell.strip() for cell in pair)]
     assert [(row["a"], row["b"]) for row in result] == wanted
 
@@ -113,7 +113,9 @@ def test_a_link_beside_the_file_is_not_read_outside(tmp_path: Path) -> None:
     (tmp_path / "in" / "rules.txt").symlink_to(tmp_path / "secret")
     path = tmp_path / "in" / "tests.csv"
     path.write_text("ruleid,testid,testinput,expectedoutput,reasoning\n2,1,a,b,c\n", encoding="utf-8")
-    assert promptpex_tests.read(path).suite.cases[0].inverse, "half of the highest id counts, not the lines of the link"
+    assert promptpex_files.csv_tests(path).suite.cases[0].inverse, (
+        "half of the highest id counts, not the lines of the link"
+    )
     path.write_text("ruleid,testid,testinput,expectedoutput,reasoning\n" + "9" * 5000 + ",1,a,b,c\n", encoding="utf-8")
     with pytest.raises(SuiteError, match="is not a number from 1"):
-        promptpex_tests.read(path)
+        promptpex_files.csv_tests(path)

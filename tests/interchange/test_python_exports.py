@@ -15,7 +15,7 @@ from promptpex import RuleChecks
 from promptpex.core.records import Case, Check, InputCheck, Rule, Run, Suite
 from promptpex.interchange import pytest_module
 from promptpex.interchange.format import Project
-from promptpex.interchange.reading.python_literals import comment, docstring, literal, names
+from promptpex.interchange.pytest_module import comment, docstring, literal, names
 from promptpex.workflow.importing.exchange import FileSource
 from tests.pytest_plugin.project import outcomes, with_plugin, write_project
 from tests.samples import prompt, spec, suite

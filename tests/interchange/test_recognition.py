@@ -15,7 +15,7 @@ import pytest
 from promptpex import interchange
 from promptpex.core.errors import InputError
 from promptpex.interchange.format import Format, formats
-from promptpex.interchange.reading.foreign_rows import first_row
+from promptpex.interchange.reading.foreign_files import first_row
 from promptpex.workflow.importing.exchange import FileSource, guessed_format, whole_of
 from tests.reproduce import recordings
 

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from promptpex.codecs.text.inputs_as_text import has_template, value_text
 from promptpex.core.translation import stored
-from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
-from promptpex.interchange.promptfoo.scripts import ENDINGS, named_function, script_of, transform_of
+from promptpex.interchange.promptfoo.files import ENDINGS, FILE, ConfigFiles, named_function, script_of, transform_of
 from promptpex.interchange.promptfoo.tests import Written
-from promptpex.interchange.reading.foreign_values import At, items, named
+from promptpex.interchange.reading.foreign_files import At, items, named
 
 CODE_KINDS = frozenset(
     ("contains", "contains-all", "contains-any", "contains-json", "contains-html", "contains-sql", "contains-xml",

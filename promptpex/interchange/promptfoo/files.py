@@ -1,4 +1,4 @@
-"""A promptfoo configuration and the files that it names, as data with places: read inside its folder alone.
+"""A promptfoo configuration and the files that it names, as data with places; programs as scripts, and variables.
 
 What is read may come from a stranger: nothing is fetched or run, and a name that leads out of the folder is refused.
 """
@@ -6,6 +6,8 @@ What is read may come from a stranger: nothing is fetched or run, and a name tha
 from __future__ import annotations
 
 import io
+import itertools
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +20,12 @@ from promptpex.codecs import jsonl
 from promptpex.codecs.files.ordinary_files import MEGABYTE, inside, is_file, is_inside
 from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.safe_csv import CsvRow, read_rows
+from promptpex.codecs.text.inputs_as_text import has_template, raw
 from promptpex.core.errors import InputError
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
 from promptpex.interchange.notes import Log
-from promptpex.interchange.reading.foreign_values import At
+from promptpex.interchange.reading.foreign_files import At
 
 FILE = "file://"
 MAX_BYTES = yaml_reader.MAX_BYTES
@@ -170,3 +174,178 @@ def merged(value: object) -> object:
 def _merged_mapping(value: Mapping[str, object]) -> Mapping[str, object]:
     mapping = merged(value)
     return mapping if isinstance(mapping, dict) else {}
+
+
+ENDINGS = (".js", ".cjs", ".mjs")
+_PROGRAMS = (*ENDINGS, ".ts", ".py")
+_MODULES = re.compile(r"(?m)\brequire\s*\(|^\s*import\b|\bimport\s*\(")
+_EXPORTED = re.compile(r"(?m)^(\s*)export\s+default\s+")
+_NO_MODULES = stored("{name} needs modules, which the sandbox for checks does not have")
+
+
+def script_of(code: str, function: str) -> str | None:
+    """The code of a module as the body of a script; None where it needs other modules."""
+    if _MODULES.search(code):
+        return None
+    code = _EXPORTED.sub(r"\1module.exports = ", code)
+    exported = f"module.exports[{json.dumps(function)}]" if function else "(module.exports.default || module.exports)"
+    body = (
+        "const module = {exports: {}};\nconst exports = module.exports;\n"
+        f"{code.rstrip()}\nreturn {exported}(output, context);"
+    )
+    return raw(body)
+
+
+def transform_of(files: ConfigFiles, value: object, at: At) -> str | None:
+    """A transform as a JavaScript expression or lines that return; None where it is none, which is noted.
+
+    Raises:
+        InputError: its file cannot be read, or is outside of the folder.
+    """
+    if not isinstance(value, str) or not value.strip():
+        return None
+    if not value.startswith(FILE):
+        return value
+    name, function = named_function(value)
+    path = files.path_of(name, at)
+    if path.suffix.lower() not in ENDINGS:
+        files.left_out(at, stored("a transform must be JavaScript; {name} is in another language", name=path.name))
+        return None
+    code = files.text(path)
+    script = script_of(code, function)
+    if script is None or has_template(code):
+        why = stored("{name} contains template markup, which a transform would fill in", name=path.name)
+        files.left_out(at, _NO_MODULES.format(name=path.name) if script is None else why)
+        return None
+    if "export" not in code:
+        files.left_out(at, stored("{name} exports no function", name=path.name))
+        return None
+    files.came("transform", at)
+    return script
+
+
+def named_function(value: str) -> tuple[str, str]:
+    """The name of a program's file, and the function in it that is meant, where one is named."""
+    name, _, function = value.removeprefix(FILE).rpartition(":")
+    return (name, function) if name.lower().endswith(_PROGRAMS) else (value.removeprefix(FILE), "")
+
+
+MAX_TESTS = 100_000
+"""That a configuration may make."""
+MAX_FILLED = 10_000_000
+"""Characters that names inside of texts may add to one test."""
+_LONGEST_METRIC = 200
+"""Characters of a metric's name after its variables are filled in."""
+_PASSES = 5
+"""How often names inside of texts are filled in: promptfoo's number."""
+_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
+
+
+class NotRead(str):
+    """The empty text of a variable whose value could not be read."""
+
+    __slots__ = ()
+
+
+_MADE = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py")
+_OTHER = (".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".mp3", ".wav", ".m4a", ".mp4", ".mov",
+          ".avi", ".webm", ".ogg", ".flac", ".ico", ".avif", ".heic", ".tif", ".tiff")  # fmt: skip
+
+
+def combinations(
+    files: ConfigFiles, variables: Mapping[str, object], at: At, *, expand: bool
+) -> Iterator[dict[str, object]]:
+    """The variables of each test that these make; a list of texts makes a test of each of its items.
+
+    Args:
+        expand: whether lists multiply the test.
+
+    Raises:
+        InputError: they would make too many, or name a file that cannot be read.
+    """
+    values = {name: _values(files, value, at[name], expand) for name, value in variables.items()}
+    count = 1
+    for each in values.values():
+        count *= len(each)
+        if count > MAX_TESTS:
+            raise at.fail(f"the lists make more than {MAX_TESTS:,} tests; shorten them")
+    for combination in itertools.product(*values.values()):
+        yield _filled(dict(zip(values, combination, strict=True)))
+
+
+def _values(files: ConfigFiles, value: object, at: At, expand: bool) -> list[object]:
+    """What a variable may be, in turn."""
+    if isinstance(value, str) and value.startswith(FILE) and expand:
+        return [_of_file(files, path, at) for path in files.matching(value, at)]
+    values_listed = value if expand and isinstance(value, list) and value and isinstance(value[0], str) else [value]
+    return [_value(files, each, at) for each in values_listed]
+
+
+def _value(files: ConfigFiles, value: object, at: At) -> object:
+    if isinstance(value, str) and value.startswith(FILE):
+        return _of_file(files, files.path_of(value, at), at)
+    if isinstance(value, str) and value.startswith("package:"):
+        files.left_out(at, stored("a program makes this value, and import runs no programs; write out the value"))
+        return NotRead()
+    return value.removesuffix("\n") if isinstance(value, str) else value
+
+
+def _of_file(files: ConfigFiles, path: Path, at: At) -> object:
+    """The value in a file: its text, of YAML as JSON."""
+    ending = path.suffix.lower()
+    if ending in _MADE:
+        files.left_out(at, stored("a program makes this value, and import runs no programs; write out the value"))
+        return NotRead()
+    if ending in _OTHER:
+        files.left_out(at, stored("only text can be sent"))
+        return NotRead()
+    files.came("files of variables", At(path))
+    if ending in (".yaml", ".yml"):
+        return json.dumps(files.data(path)[0], ensure_ascii=False, separators=(",", ":"))
+    return files.text(path).strip()
+
+
+def _filled(variables: dict[str, object]) -> dict[str, object]:
+    """The variables, ``{{name}}`` in their texts replaced by the value of that name; an unknown name stays."""
+    room = MAX_FILLED
+
+    def value_of(match: re.Match[str]) -> str:
+        nonlocal room
+        text = _as_javascript(variables[match.group(1)]) if match.group(1) in variables else None
+        room -= len(text or "")
+        return match.group() if text is None or room < 0 else text
+
+    for name, value in variables.items():
+        for _ in range(_PASSES if isinstance(value, str) and "{{" in value else 0):
+            before = str(variables[name])
+            variables[name] = _NAME.sub(value_of, before)
+            if variables[name] == before:
+                break
+    return variables
+
+
+def with_filled_metric(entry: Mapping[str, object], variables: Mapping[str, object]) -> Mapping[str, object]:
+    """An assertion whose metric's name is a template, filled in with the variables of its test; so are the assertions
+    of a set."""
+    metric, inner = entry.get("metric"), entry.get("assert")
+    changed: dict[str, object] = {}
+    if isinstance(metric, str) and "{{" in metric:
+        named = {name: value for name, value in variables.items() if isinstance(value, str | int | float)}
+        changed["metric"] = _NAME.sub(
+            lambda match: _as_javascript(named[match.group(1)]) if match.group(1) in named else match.group(), metric
+        )[:_LONGEST_METRIC]
+    if isinstance(inner, list):
+        changed["assert"] = [with_filled_metric(each, variables) if isinstance(each, dict) else each for each in inner]
+    return {**entry, **changed} if changed else entry
+
+
+def _as_javascript(value: object) -> str:
+    """The value as JavaScript puts it into a text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "[object Object]"
+    if isinstance(value, list):
+        return ",".join("" if item is None else _as_javascript(item) for item in value)
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e21
+    return json.dumps(int(value) if is_whole and isinstance(value, float) else value)

@@ -18,7 +18,7 @@ from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
-from promptpex.interchange.reading.foreign_values import At, items, named, text_of_parts
+from promptpex.interchange.reading.foreign_files import At, items, named, text_of_parts
 
 ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _PROGRAMS = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".bash", ".exe", ".bat", ".cmd", ".ps1",

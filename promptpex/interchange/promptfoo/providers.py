@@ -10,7 +10,7 @@ from typing import Any
 from promptpex.core.errors import ConfigError
 from promptpex.core.translation import stored
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
-from promptpex.interchange.reading.foreign_values import At, items, named
+from promptpex.interchange.reading.foreign_files import At, items, named
 from promptpex.llm.named_models import free_name
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import holds_key, names_key

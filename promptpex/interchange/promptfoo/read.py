@@ -11,16 +11,15 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Message, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.format import Imported, ImportedPrompt, head
+from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo import rules
 from promptpex.interchange.promptfoo.assertions import Promise, of_set, promise_of
-from promptpex.interchange.promptfoo.files import ConfigFiles, merged
+from promptpex.interchange.promptfoo.files import ConfigFiles, NotRead, merged, with_filled_metric
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
 from promptpex.interchange.promptfoo.providers import read_providers
 from promptpex.interchange.promptfoo.tests import Data, TheirTest, Written, read_tests
-from promptpex.interchange.promptfoo.variables import NotRead, with_filled_metric
-from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.foreign_files import At, head, mapping
 
 KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")
 """Keys of which a configuration has two, or its tests."""

@@ -1,31 +1,140 @@
 """A spec and a suite as a ``promptfooconfig.yaml``, the checks as its assertions.
 
-The prompt is written as a chat in JSON: its turns alone are templates there, and inputs go in as they are. Inputs that
-promptfoo would take for a file, or fill in, are left out and named.
+The prompt is written as a chat in JSON: its turns alone are templates there, and inputs go in as they are. promptfoo
+fills ``{{ env.NAME }}`` into every text of a configuration when it is loaded, and its templates (Nunjucks) are in no
+sandbox: ``"".constructor.constructor("...")()`` is any JavaScript. So what it would run, fill in or take for a file is
+left out and named.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from promptpex.codecs.text.inputs_as_text import has_template, named_text, value_text
+from promptpex.codecs.text.inputs_as_text import has_template, named_text, raw, value_text
+from promptpex.codecs.text.python_scan import Given, count_asking, definitions, given_to, parameters_of
 from promptpex.core.errors import InputError
+from promptpex.core.judge_questions import RUBRIC_NO, RUBRIC_YES
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
 from promptpex.core.sentences import on_one_line
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_writer
 from promptpex.interchange.format import Exported, Source
-from promptpex.interchange.promptfoo import nunjucks_hazards
 from promptpex.interchange.promptfoo.assertions import CODE_KINDS, SET
-from promptpex.interchange.promptfoo.code_and_questions import as_body, as_rubric, python_problem
-from promptpex.interchange.promptfoo.nunjucks_hazards import fills_in
 from promptpex.interchange.promptfoo.providers import is_program, their_provider
 from promptpex.interchange.promptfoo.read import OURS
 from promptpex.interchange.promptfoo.rules import literal
+
+_ENVIRONMENT = re.compile(r"env\s*[.\[]|\benv\b")
+_BEGIN = re.compile(r"\{[{%]")
+_PART = re.compile(r"""\{[{%]((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?![}%]\})[^"'])*)[}%]\}""", re.DOTALL)
+_STRING = re.compile(r""""((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'""", re.DOTALL)
+_PLAIN = re.compile(r"[\w -]*", re.ASCII)
+_ODD = re.compile(r"\b(?:constructor|prototype|__proto__|env)\b")
+_REFUSED_TAG = re.compile(r"\{%-?\s*(?:include|import|from|extends|call|macro)\b")
+_SUBSCRIPT = re.compile(r"""([\w)\]"]+)\s*\[(?!\s*(?:\d+|"[\w -]*")\s*\])""")
+_BEFORE_LISTS = frozenset(("in", "not", "and", "or", "if", "else", "is"))
+_FILES = ("file://", "package:")
+
+
+def fills_in(value: object) -> bool:
+    """Whether promptfoo would put variables of the environment into one of the texts of a value."""
+    return any(_ENVIRONMENT.search(text[begin:end]) for text in texts_in(value) for begin, end in fields(text))
+
+
+def fields(text: str) -> Iterator[tuple[int, int]]:
+    """Where the fields of a text begin and end, braces among them; each ends at the first ``}}`` behind its ``{{``."""
+    begin = text.find("{{")
+    while begin >= 0 and (end := text.find("}}", begin + 2)) >= 0:
+        yield begin, end + 2
+        begin = text.find("{{", end + 2)
+
+
+def runs_code(template: str) -> bool:
+    """Whether a template does more than to put in, test, repeat and filter what its variables hold."""
+    place = 0
+    while (begin := _BEGIN.search(template, place)) is not None:
+        part = _PART.match(template, begin.start())
+        code = _STRING.sub(_word_of, part[1]) if part is not None else ""
+        if part is None or _REFUSED_TAG.match(part[0]) or _ODD.search(code):
+            return True
+        if any(before[1] not in _BEFORE_LISTS for before in _SUBSCRIPT.finditer(code)):
+            return True
+        place = part.end()
+    return False
+
+
+def names_file(value: object) -> bool:
+    """Whether promptfoo would take the value of an assertion, or an item of it, for the name of a file or a package."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(one, str) and one.startswith(_FILES) for one in values)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """All texts in a value."""
+    if isinstance(value, str):
+        yield value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for one in inner:
+        yield from texts_in(one)
+
+
+def has_reference(value: object) -> bool:
+    """Whether a mapping in a value has ``$ref``, which promptfoo follows to files and addresses."""
+    if isinstance(value, Mapping):
+        return "$ref" in value or any(map(has_reference, value.values()))
+    return isinstance(value, list | tuple) and any(map(has_reference, value))
+
+
+def _word_of(string: re.Match[str]) -> str:
+    """What matters of a string: a plain word, which may name a field, or that it is none."""
+    content = string[1] if string[1] is not None else string[2]
+    return f'"{content}"' if _PLAIN.fullmatch(content) else '"!"'
+
+
+_GIVEN: dict[Given, str] = {
+    "output": "output",
+    "context": "context",
+    "example": "context['vars']",
+    "vars": "context['vars']",
+    "prompt": "context['prompt']",
+    "response": "output if isinstance(output, str) else json.dumps(output)",
+}
+
+
+def python_problem(check: Check) -> str | None:
+    """Why promptfoo cannot run this code, if it cannot."""
+    if not isinstance(check.value, str):
+        return "its value is not a text"
+    if count_asking(check.value):
+        return "promptfoo's Python has no judge to ask"
+    return None
+
+
+def as_body(check: Check) -> Check:
+    """The code as a body that returns; what defines a function calls it. Braces that are Python's are kept so."""
+    code = str(check.value).rstrip()
+    defined = {each.name: each for each in definitions(code)}
+    if not defined:
+        return check
+    config = check.config if isinstance(check.config, dict) else {}
+    chosen = defined.get(str(config.get("function", "get_assert")), list(defined.values())[-1])
+    arguments = given_to(parameters_of(code, chosen)) or ()
+    call = f"{chosen.name}({', '.join(_GIVEN[name] for name in arguments)})"
+    call = f"asyncio.run({call})" if chosen.awaited else call
+    returned = f"bool({call})" if "response" in arguments else call
+    head = "import asyncio\n" if chosen.awaited else ""
+    return check.replace(value=raw(f"{head}{code}\nreturn {returned}"))
+
+
+def as_rubric(check: Check) -> Check:
+    """The question as a statement for a grader; it says itself whether yes or no is wanted."""
+    rubric_form = RUBRIC_NO if check.kind.startswith("not-") else RUBRIC_YES
+    return check.replace(kind="llm-rubric", value=f"{rubric_form}{check.value}")
+
 
 _SAME = CODE_KINDS | {SET, "question", "llm-rubric"}
 """Kinds that promptfoo has under the same name, or that become one of its."""
@@ -91,7 +200,7 @@ def _providers(models: Sequence[str], left_out: list[str]) -> list[Any]:
 
 def _refuse_code(prompt: Prompt) -> None:
     contents = [message.content for message in prompt.messages]
-    if any(map(nunjucks_hazards.runs, contents)) or fills_in(contents):
+    if any(map(runs_code, contents)) or fills_in(contents):
         raise InputError(
             f"the prompt {prompt.name!r} cannot be exported to promptfoo: its template would run as code there, or "
             "be filled with environment variables; use plain {{names}} in it"
@@ -210,13 +319,11 @@ def _unfit(check: Check) -> str | None:
         return stored("promptfoo's rouge-n has only n = 1")
     check_values = [check.value, check.config, check.transform, check.metric]
     values = check.value if isinstance(check.value, list | tuple) else [check.value]
-    if fills_in(check_values) or any(nunjucks_hazards.runs(value) for value in values if isinstance(value, str)):
+    if fills_in(check_values) or any(runs_code(value) for value in values if isinstance(value, str)):
         return stored("promptfoo would fill in environment variables, or run its template as code")
-    if nunjucks_hazards.is_file(check.value) or nunjucks_hazards.is_file(check.transform):
+    if names_file(check.value) or names_file(check.transform):
         return stored("promptfoo would take its value for a file name")
-    if nunjucks_hazards.refers(check.config) or (
-        nunjucks_hazards.refers(check.value) and "{" in "".join(nunjucks_hazards.texts(check.value))
-    ):
+    if has_reference(check.config) or (has_reference(check.value) and "{" in "".join(texts_in(check.value))):
         return stored("promptfoo would follow its $ref")
     return next((why for why in map(_unfit, check.asserts or ()) if why), None)
 
@@ -231,7 +338,7 @@ def _assertion(check: Check) -> dict[str, Any]:
         check = as_body(check)
     plain = check.to_dict()
     entry = {"type": plain.pop("kind"), **{key: plain[key] for key in _KEYS if key in plain}}
-    if nunjucks_hazards.refers(entry.get("value")):  # which promptfoo follows everywhere but in texts
+    if has_reference(entry.get("value")):  # which promptfoo follows everywhere but in texts
         entry["value"] = json.dumps(entry["value"], ensure_ascii=False)
     if check.asserts is not None:
         entry["assert"] = [_assertion(part) for part in check.asserts]
@@ -285,7 +392,7 @@ def _is_read_otherwise(case: Case, left_out: list[str]) -> bool:
         is_variable = name not in ("scenario", "rule") or name in case.inputs
         named = is_variable and any(name in (*case.inputs, "expected") for name in _NAME.findall(text))
         named = named or fills_in(value) or fills_in(text)
-        if named or (is_variable and nunjucks_hazards.is_file(text)):
+        if named or (is_variable and names_file(text)):
             values = {"case": case.id, "name": name, "text": repr(text[:40])}
             filled = stored(
                 "case {case} is left out: its input {name} contains {text}, which promptfoo would fill in", **values

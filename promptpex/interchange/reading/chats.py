@@ -1,14 +1,20 @@
-"""Turns of chats as other tools write them, as our messages; what is not text is refused."""
+"""Chats as other tools write them, and the one reader of logs of production: a format says where its rows have what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored
-from promptpex.interchange.reading.foreign_values import named
+from promptpex.interchange.format import Imported
+from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.exchanges import Exchange, RecordedAnswer, amount, count
+from promptpex.interchange.reading.foreign_files import At, json_of_cell, named
+from promptpex.interchange.reading.inferred_project import assembled
 
 ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
@@ -113,3 +119,176 @@ def answer_of(value: object) -> str:
 
 def _short(value: object) -> str:
     return repr(value[:40]) if isinstance(value, str) else named(value)
+
+
+Row = Mapping[str, object]
+Paths = tuple[str, ...]
+_NOTHING: tuple[object, ...] = (None, "", [], {})
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where the rows of a format have what: keys, with dots those of mappings inside, of which the first that holds
+    something counts. ``*`` at the end of a number of tokens means the sum of all keys that begin so.
+
+    Attributes:
+        messages: the chat, one text, or inputs by name. system: instructions beside it.
+        output: an answer, a turn, a list of choices, or a list of turns that are choices.
+        not_kept: how keys begin that are named as left out.
+        packed: whether a text may be JSON that was packed into one.
+    """
+
+    messages: Paths
+    output: Paths
+    system: Paths = ()
+    error: Paths = ("error",)
+    name: Paths = ("id",)
+    model: Paths = ("model",)
+    finish_reason: Paths = ("finish_reason",)
+    tokens_in: Paths = ()
+    tokens_out: Paths = ()
+    cost: Paths = ()
+    latency_ms: Paths = ("latency_ms",)
+    not_kept: Paths = ()
+    packed: bool = True
+
+
+def read_chats(
+    path: Path, rows: Iterable[tuple[Row, At]], where: Where, log: Log, plain: Callable[[Row], Row] = dict
+) -> Imported:
+    """The requests of these rows as a prompt, cases and outputs; what cannot come over is noted.
+
+    Args:
+        plain: a row with what it has only in forms of its own under the keys of ``where``; ``Unfit`` where it is not a
+            request.
+
+    Raises:
+        InputError: nothing can come over, with the first reason.
+    """
+    exchanges = []
+    for row, at in rows:
+        try:
+            exchanges.append(exchange_of(plain(row), at, where))
+        except Unfit as failure:
+            log.left_out(at.name, failure.why, at.path, at.line)
+            continue
+        for key, value in row.items():
+            if where.not_kept and key.startswith(where.not_kept) and _read(value) not in _NOTHING:
+                log.left_out(key, stored("promptpex has no equivalent"), at.path, None)
+    return assembled(exchanges, path, log)
+
+
+def exchange_of(row: Row, at: At, where: Where) -> Exchange:
+    """The request of a row with what came back.
+
+    Raises:
+        Unfit: it does not say what was sent, or holds more than text.
+    """
+    sent = value_at(row, where.messages, packed=where.packed)
+    if isinstance(sent, dict) and is_chat(sent.get("messages")):
+        sent = sent["messages"]
+    if sent is None:
+        raise Unfit(stored("it does not contain what was sent"))
+    name = _text(value_at(row, where.name))
+    answers = tuple(_answers(row, where))
+    if isinstance(sent, dict) and "role" not in sent:
+        return Exchange(at, inputs=sent, answers=answers, name=name)
+    before = text_of(value_at(row, where.system, packed=where.packed))
+    system = (Message(role="system", content=before),) if before.strip() else ()
+    chat = [sent] if isinstance(sent, dict) else value_text(sent) if isinstance(sent, bool | int | float) else sent
+    return Exchange(at, (*system, *messages_of(chat)), answers=answers, name=name)
+
+
+def value_at(row: Row, paths: Sequence[str], *, packed: bool = True) -> object:
+    """What stands at the first of these paths that holds something; of a text that is JSON, where it may be ``packed``,
+    what that says."""
+    values = (_read(_at(row, path)) if packed else _at(row, path) for path in paths)
+    return next((value for value in values if value not in _NOTHING), None)
+
+
+def _at(row: object, path: str) -> object:
+    row = _read(row)
+    if not isinstance(row, Mapping):
+        return None
+    if path in row:
+        return row[path]
+    parts = path.split(".")
+    splits = ((".".join(parts[:at]), ".".join(parts[at:])) for at in range(len(parts) - 1, 0, -1))
+    return next((_at(row[key], rest) for key, rest in splits if key in row), None)
+
+
+def _read(value: object) -> object:
+    return json_of_cell(value) if isinstance(value, str) else value
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _answers(row: Row, where: Where) -> Iterator[RecordedAnswer]:
+    reasons = value_at(row, where.finish_reason)
+    reason = _text(reasons[0] if isinstance(reasons, list) and reasons else reasons) or None
+    about = RecordedAnswer(
+        None,
+        _text(value_at(row, where.model)),
+        finish_reason=reason,
+        tokens_in=_tokens(row, where.tokens_in),
+        tokens_out=_tokens(row, where.tokens_out),
+        cost_usd=amount(value_at(row, where.cost)),
+        latency_ms=amount(value_at(row, where.latency_ms)),
+    )
+    output, error = next((_at(row, path) for path in where.output if _at(row, path) is not None), None), None
+    if output is None or output == []:
+        error = value_at(row, where.error)
+    else:
+        for text, ended in _choices(output, _read(output) if where.packed else output):
+            yield replace(about, text=text, finish_reason=ended or reason)
+    if error is not None:
+        words = error.get("message") if isinstance(error, dict) else error
+        yield replace(about, message=_text(words) or "unknown")
+
+
+def _choices(kept: object, output: object) -> Iterator[tuple[str, str | None]]:
+    """What a model answered, choice by choice, with why each ended; an answer in JSON is the text that was ``kept``."""
+    items = output if isinstance(output, list) else []
+    rows = [item for item in items if isinstance(item, dict)]
+    if rows and any("message" in row for row in rows):
+        for row in rows:
+            yield _choice(row), _text(row.get("finish_reason")) or None
+    elif rows and any("type" in row and ("content" in row or row["type"] == "reasoning") for row in rows):
+        yield _of_responses(rows), None
+    elif is_chat(output) and all(row.get("role") == "assistant" for row in rows):
+        yield from ((answer_of(row), _text(row.get("finish_reason")) or None) for row in rows)
+    else:
+        text = answer_of(output)
+        yield (kept if isinstance(kept, str) and text == value_text(output) else text), None
+
+
+def _choice(row: Row) -> str:
+    message = _read(row.get("message"))
+    if not isinstance(message, dict):
+        raise Unfit(stored("a choice has no message"))
+    if message.get("content") is None and isinstance(message.get("refusal"), str):
+        message = {**message, "content": message["refusal"]}
+    return answer_of({"role": "assistant", "content": None, **message})
+
+
+def _of_responses(items: Sequence[Row]) -> str:
+    """The text of the messages in an output of the Responses API."""
+    kinds = [item.get("type", "message") for item in items]
+    if any(kind not in ("message", "reasoning") for kind in kinds):
+        raise Unfit(stored("the model calls tools, which promptpex does not support"))
+    return "\n".join(text_of(item.get("content")) for item, kind in zip(items, kinds, strict=True) if kind == "message")
+
+
+def _tokens(row: Row, paths: Paths) -> int | None:
+    """The tokens at the first path that has some."""
+    for path in paths:
+        before, _, start = path.rpartition(".")
+        inner = _read(_at(row, before)) if path.endswith("*") else None
+        kinds = inner if isinstance(inner, Mapping) else {start: _at(row, path)}
+        counts = [number for key, value in kinds.items()
+                  if str(key).startswith(start.removesuffix("*")) and (number := count(value)) is not None]  # fmt: skip
+        if counts:
+            return sum(counts)
+    return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from promptpex.core.records import Message, Output
 from promptpex.interchange.notes import Note
-from promptpex.interchange.reading.foreign_values import At
+from promptpex.interchange.reading.foreign_files import At
 from promptpex.llm.redaction import scrub
 
 _NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -12,7 +12,7 @@ from promptpex.core.records import Case, Problem, Prompt, Rule, Spec, Suite
 from promptpex.core.translation import stored, stored_n
 from promptpex.interchange import github_prompt
 from promptpex.interchange.notes import Log, Note
-from promptpex.interchange.reading.foreign_values import At
+from promptpex.interchange.reading.foreign_files import At
 from promptpex.workflow.session import Session
 
 

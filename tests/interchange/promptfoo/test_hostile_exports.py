@@ -11,8 +11,8 @@ import yaml
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Message, Prompt, Rule, Spec, Suite
 from promptpex.interchange.format import Exported, Project
-from promptpex.interchange.promptfoo import config, nunjucks_hazards
-from promptpex.interchange.promptfoo.write import write
+from promptpex.interchange.promptfoo import config, write
+from promptpex.interchange.promptfoo.write import runs_code
 
 CODE = "{{ ''.constructor.constructor('return 1')() }}"
 
@@ -87,7 +87,7 @@ def test_words_are_not_filled_in_and_code_is_named() -> None:
     "{% raw %}${{ secrets }}{% endraw %}", "{# process #}{{x}}",
 ])  # fmt: skip
 def test_ordinary_templates_are_taken_for_such(template: str) -> None:
-    assert not nunjucks_hazards.runs(template)
+    assert not runs_code(template)
 
 
 @pytest.mark.parametrize("template", [
@@ -95,7 +95,7 @@ def test_ordinary_templates_are_taken_for_such(template: str) -> None:
     "{{ '}}' ~ x['con' ~ y] }}", "{{ x [ y ] }}", "{{ f()[a] }}", "{% set a = x.__proto__ %}", "{{ 'a'[b] }}",
 ])  # fmt: skip
 def test_templates_that_could_run_code_are_told(template: str) -> None:
-    assert nunjucks_hazards.runs(template)
+    assert runs_code(template)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from promptpex.core.errors import CheckError, InputError
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.read import read_config
-from promptpex.interchange.reading.foreign_values import At
+from promptpex.interchange.reading.foreign_files import At
 
 CASES = Path(__file__).resolve().parents[4] / "shared" / "assertions" / "cases.jsonl"
 needs_cases = pytest.mark.skipif(not CASES.is_file(), reason="the recorded cases are not beside the repository")

@@ -18,7 +18,7 @@ from promptpex.interchange.promptfoo import config
 from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.providers import our_name, their_provider
 from promptpex.interchange.promptfoo.read import read_config
-from promptpex.interchange.reading.foreign_values import At
+from promptpex.interchange.reading.foreign_files import At
 
 _WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(
     lambda text: bool(text.strip()) and not text.startswith(("file://", "package:"))
