@@ -230,7 +230,7 @@ def select(
         return choose_from_matrix(source, method, limits, seconds=seconds)
     folder = SynthesisFolder(Path(source))
     given = read_folder(folder.path, limits)
-    return choose_from(given, folder, set_chosen(given, method, limits, seconds=seconds), curve_seconds=seconds / 6)
+    return choose_from(given, folder, set_chosen(given, method, limits, seconds=seconds))
 
 
 def _path(given: str | Path | None) -> Path | None:

@@ -268,14 +268,14 @@ def _first(names: Sequence[str]) -> str:
     return tr("{names} and {count} more", names=first, count=more) if more > 0 else first
 
 
-def folder_lines(choice: FolderChoice, *, with_curve: bool = False) -> list[str]:
+def folder_lines(choice: FolderChoice) -> list[str]:
     """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
     return apart(
         (
             wrapped(*left_out_sentences(choice)),
             lines(choice.source.problem, choice.selection),
             wrapped(*_all_outputs(choice)),
-            _curve(choice.points) if with_curve and choice.points else [],
+            _curve(choice.points) if choice.points else [],
             wrapped(*change_sentences(choice)),
         )
     )
@@ -345,6 +345,7 @@ def aligned_lines(made: AlignedChoice) -> list[str]:
             _aligned_table(made.criteria),
             wrapped(*without_good_candidate(made)),
             wrapped(*_aligned_elsewhere(made)),
+            _curve(made.choice.points) if made.choice.points else [],
             wrapped(*change_sentences(made.choice)),
         )
     )

@@ -187,7 +187,7 @@ def test_select_shows_figures_held_out_and_the_curve(desk: Desk, capsys: pytest.
     assert "without the examples that it is counted on (5 folds): coverage 100%" in out
     assert "prediction-powered" not in out  # too few good outputs are flagged for that
     assert "FFR coverage candidates 0% 100% 1" in out
-    assert run_cli(["select", "p.synthesis", "--json"]) == 0
+    assert run_cli(["select", "p.synthesis", "--curve", "--json"]) == 0
     given = json.loads(capsys.readouterr().out)
     assert given["held_out"]["folds"] == 5
     assert given["intervals"]["coverage"]["n"] == 9

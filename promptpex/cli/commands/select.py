@@ -104,10 +104,10 @@ def command(
 
     settings({"report_language": flags["report_language"]}, start=source.parent)
     if method == ALIGNED:
-        choice, not_kept = _by_alignment(source, coverage, ffr, graders, as_json)
+        choice, not_kept = _by_alignment(source, coverage, ffr, graders, as_json, time_limit if curve else 0)
     elif source.is_dir():
         choice = _from_folder(source, method, _limits(coverage, ffr), time_limit, weigh_questions, curve)
-        not_kept = _show_choice(choice, as_json, with_curve=curve)
+        not_kept = _show_choice(choice, as_json)
     else:
         if into_spec or out is not None:
             raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
@@ -143,6 +143,7 @@ def _by_alignment(
     ffr: Fraction | None,
     graders: str | None,
     as_json: bool,
+    curve_seconds: int,
 ) -> tuple[FolderChoice, list[str]]:
     """Chooses from a synthesis folder by alignment, and prints the choice.
 
@@ -161,7 +162,7 @@ def _by_alignment(
     if not source.is_dir():
         raise click.UsageError("aligned needs the folder that `promptpex synthesize` wrote, with its criteria")
     rules = LabelRules(graders=graders) if graders else LabelRules()
-    choice = choose_aligned(source, FFR_LIMIT if ffr is None else ffr, graders=rules)
+    choice = choose_aligned(source, FFR_LIMIT if ffr is None else ffr, graders=rules, curve_seconds=curve_seconds)
     if as_json:
         print_json(choice.to_dict())
     else:
@@ -218,12 +219,10 @@ def _from_folder(
 
     folder_choice = read_folder(source, limits, weigh_questions=weigh_questions)
     way = set_chosen(folder_choice, method, limits, seconds=seconds)
-    return choose_from(
-        folder_choice, SynthesisFolder(source), way, curve_seconds=seconds if full_curve else seconds / 6
-    )
+    return choose_from(folder_choice, SynthesisFolder(source), way, curve_seconds=seconds if full_curve else 0)
 
 
-def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> list[str]:
+def _show_choice(choice: FolderChoice, as_json: bool) -> list[str]:
     """Prints a choice, and gives that the FFR limit is not kept, if so."""
     from promptpex.cli.choices_in_words import ffr_not_kept, folder_lines
     from promptpex.cli.output import print_json
@@ -231,7 +230,7 @@ def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> li
     if as_json:
         print_json(choice.to_dict())
     else:
-        for line in folder_lines(choice, with_curve=with_curve):
+        for line in folder_lines(choice):
             say(line)
     return ffr_not_kept(choice.selection)
 

@@ -21,7 +21,6 @@ from promptpex.synthesis.choice.saved_choice import (
     SavedFigures,
     SavedLabelRules,
     SavedLabels,
-    SavedPoint,
     changed,
     saved,
 )
@@ -68,7 +67,7 @@ class FolderChoice:
         source: what it was made from.
         selection: the choice, with its figures where it was made and on examples held out.
         all_outputs: the false failure rate on outputs with and without a label; None where all have one.
-        points: coverage against false failure rate.
+        points: coverage against false failure rate, where it was asked for.
         change: what it does otherwise than the last choice; None where there was none.
         shortages: what the labels are too few for.
     """
@@ -139,12 +138,12 @@ def set_chosen(source: FolderProblem, method: Method, limits: SelectionLimits, *
 
 
 def choose_from(
-    source: FolderProblem, folder: SynthesisFolder, way: WayToChoose, *, curve_seconds: float
+    source: FolderProblem, folder: SynthesisFolder, way: WayToChoose, *, curve_seconds: float = 0.0
 ) -> FolderChoice:
     """Chooses from a folder, keeps the choice in it, and says what it changes.
 
     Args:
-        curve_seconds: for the search of coverage against FFR.
+        curve_seconds: for the search of coverage against FFR; 0: it is not wanted.
 
     Raises:
         SynthesisError: the last choice cannot be read, or this one not be kept.
@@ -154,7 +153,7 @@ def choose_from(
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
     clusters = [example.cluster for example in source.examples]
     selection = measured(problem, way.select(None), clusters, lambda examples: way.select(examples).chosen)
-    points = tuple(curve(problem, seconds=curve_seconds))
+    points = tuple(curve(problem, seconds=curve_seconds)) if curve_seconds else ()
     if selection.chosen is None:
         return FolderChoice(source, selection, points=points, shortages=short)
     held_out = selection.held_out
@@ -187,22 +186,6 @@ def _figures(choice: FolderChoice) -> SavedFigures:
         folds_without_a_set=held_out.without if held_out else 0,
         ffr_of_all_outputs=elsewhere and elsewhere.interval,
         unlabelled=elsewhere.unlabelled if elsewhere else 0,
-        curve=saved_points(choice.points, choice.source),
-        changes=tuple(choice.change.sentences()) if choice.change else (),
-    )
-
-
-def saved_points(points: Sequence[CurvePoint], source: FolderProblem) -> tuple[SavedPoint, ...]:
-    """The points of a curve with the ids of their candidates."""
-    names = source.problem.names
-    return tuple(
-        SavedPoint(
-            coverage=one.coverage,
-            ffr=one.ffr,
-            candidates=tuple(names[number] for number in one.selection),
-            proven=one.proven,
-        )
-        for one in points
     )
 
 

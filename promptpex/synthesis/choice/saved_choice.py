@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from promptpex.codecs.text.wording import named
 from promptpex.core.records import MAX_EXACT, Record
@@ -18,9 +18,6 @@ from promptpex.synthesis.selection.methods import Method
 
 ChoiceMethod = Literal[Method, "aligned"]
 """The methods that choose a set, and the one that chooses for each criterion the candidate that agrees best."""
-
-MOST_SAVED_POINTS, MOST_SENTENCES = 100, 20
-"""Points of a curve and sentences about changes in a file; there are never so many in ours."""
 
 _Count = Annotated[int, Field(ge=0, le=MAX_EXACT)]
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -37,15 +34,6 @@ def _within_bounds(given: Interval) -> Interval:
 _ShareInterval = Annotated[Interval, AfterValidator(_within_bounds)]
 
 
-class SavedPoint(Record):
-    """A point of the curve of coverage against FFR, with the ids of its candidates."""
-
-    coverage: _Share
-    ffr: _Share
-    candidates: tuple[str, ...] = ()
-    proven: bool = True
-
-
 class SavedFigures(Record):
     """How good a choice is, as far as it took a search to know.
 
@@ -55,9 +43,9 @@ class SavedFigures(Record):
         held_out_coverage, held_out_ffr: of choosing in the same way, on examples held out.
         folds, folds_without_a_set: how they were held out; 0 folds: not at all.
         ffr_of_all_outputs: on outputs with and without a label; unlabelled: how many have none.
-        curve: over limits on the FFR.
-        changes: what the choice does otherwise than the one before, a sentence each.
     """
+
+    model_config = ConfigDict(extra="ignore")  # files of earlier versions hold a curve, too
 
     optimal: bool = True
     gap: _Share | None = None
@@ -69,8 +57,6 @@ class SavedFigures(Record):
     folds_without_a_set: _Count = 0
     ffr_of_all_outputs: _ShareInterval | None = None
     unlabelled: _Count = 0
-    curve: tuple[SavedPoint, ...] = Field((), max_length=MOST_SAVED_POINTS)
-    changes: tuple[str, ...] = Field((), max_length=MOST_SENTENCES)
 
 
 SavedLabels = dict[str, Literal["good", "bad"]]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from promptpex.synthesis.selection.bitsets import union
 from promptpex.synthesis.selection.goals import Score, Task
@@ -20,11 +19,6 @@ RULES: tuple[Worth, ...] = (
     lambda caught, flagged, cost: caught / (flagged + 1),
     lambda caught, flagged, cost: caught / ((flagged + 1) * (cost + 1)),
 )
-SEED = 20240103
-"""Of the sets that are taken out and refilled: the same problem is searched in the same way each time."""
-
-ALL_OUT = 0.3
-"""The share of a selection that is taken out at most."""
 
 
 def greedy(task: Task, reduction: Reduction, is_late: Late) -> tuple[int, ...] | None:
@@ -37,52 +31,6 @@ def greedy(task: Task, reduction: Reduction, is_late: Late) -> tuple[int, ...] |
     return min(scored)[1] if scored else None
 
 
-def improved(
-    task: Task, reduction: Reduction, selection: tuple[int, ...], is_late: Late, rounds: int
-) -> tuple[int, ...]:
-    """A selection that is at least as good: again and again some candidates are taken out and the rest completed.
-
-    Args:
-        selection: keeps the limits.
-        is_late: whether the time is over, asked between rounds.
-    """
-    dice = random.Random(SEED)
-    best, score = selection, task.score(selection)
-    for _ in range(rounds):
-        free = [candidate for candidate in best if candidate not in task.problem.must]
-        if is_late() or not free:
-            break
-        out = set(dice.sample(free, dice.randint(1, max(1, int(ALL_OUT * len(free))))))
-        remaining = [candidate for candidate in best if candidate not in out]
-        aside = out if dice.random() < 0.5 else set()
-        fill_first = dice.random() < 0.5
-        rule = dice.choice(RULES)
-        new = completed(task, reduction, remaining, rule, is_late, passed_over=aside, fill_first=fill_first)
-        new_score = task.score(new)
-        if score is None or (new_score is not None and new_score <= score):
-            best, score = new, new_score
-    return best
-
-
-def rounded(task: Task, reduction: Reduction, values: Sequence[float], is_late: Late) -> tuple[int, ...]:
-    """A selection from a solution of the relaxation: the largest values first, as long as the limit is kept.
-
-    Args:
-        values: how much of each column is chosen, from 0 to 1.
-    """
-    problem = task.problem
-    chosen, flagged = list(reduction.fixed), union(problem.fails, reduction.fixed)
-    left_out = problem.not_spared(chosen)
-    for value, candidate in sorted(zip(values, reduction.columns, strict=True), key=lambda pair: (-pair[0], pair[1])):
-        fits = ((flagged | problem.fails[candidate]) & problem.good).bit_count() <= task.most_flagged
-        gain = (problem.spares[candidate] & left_out).bit_count() * task.unit - task.costs[candidate]
-        if value > 0.0 and fits and (gain > 0 or not task.counts_left_out):
-            chosen.append(candidate)
-            flagged |= problem.fails[candidate]
-            left_out &= ~problem.spares[candidate]
-    return completed(task, reduction, chosen, RULES[1], is_late)
-
-
 def completed(
     task: Task,
     reduction: Reduction,
@@ -90,18 +38,15 @@ def completed(
     rule: Worth,
     is_late: Late,
     *,
-    passed_over: Iterable[int] = (),
     fill_first: bool = False,
 ) -> tuple[int, ...]:
     """A selection with these candidates, as far as the goals do not speak against them; it may miss the limits.
 
     Args:
         rule: by which candidates are taken until enough is caught.
-        passed_over: candidates that are not taken.
         fill_first: where it counts what is left out, whether candidates that spare others come before that.
     """
-    aside = set(passed_over)
-    open_candidates = [candidate for candidate in reduction.columns if candidate not in aside]
+    open_candidates = list(reduction.columns)
     selection = list(chosen)
     if task.counts_left_out and fill_first:
         selection = _filled(task, open_candidates, selection, is_late)

@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from promptpex.synthesis.selection import small_sets
-from promptpex.synthesis.selection.bound_by_cuts import bound_by_cuts
 from promptpex.synthesis.selection.goals import Goal, Score, Task
-from promptpex.synthesis.selection.greedy import Late, greedy, improved, rounded
+from promptpex.synthesis.selection.greedy import Late, greedy
 from promptpex.synthesis.selection.program import SelectionProgram
 from promptpex.synthesis.selection.reduction import reduced
 from promptpex.synthesis.selection.solver import TINY
@@ -25,6 +24,11 @@ _ALMOST = 1e-3
 Clock = Callable[[], float]
 
 
+MOST_ROWS = 60_000
+"""Programs of more rows are not solved: the solver would only begin, and not heed the time. What a greedy search finds
+is given, without a proof."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """From which sizes on a search goes about it in another way; the results are the same.
@@ -33,21 +37,12 @@ class Sizes:
         packed: what a joined objective may amount to: far below what a double counts exactly, given the solver's
             tolerance.
         tiny: up to so many variables a search is over before a greedy selection to begin with is made.
-        large: from so many rows on a third of the time goes to improving this selection, and to a bound by cuts.
-        huge: from so many rows on most of the time does.
-        hopeless: from so many rows on all of it does: the solver would only begin, and not heed the time.
-        work: how many times a candidate is looked at while small sets are tried, in programs that are not huge: a
-            fraction of a second.
-        rounds: how often a greedy selection is taken apart and completed; in huge programs a hundred times as often.
+        work: how many times a candidate is looked at while small sets are tried: a fraction of a second.
     """
 
     packed: int = 10_000_000
     tiny: int = TINY
-    large: int = 2_000
-    huge: int = 30_000
-    hopeless: int = 60_000
     work: int = 300_000
-    rounds: int = 100
 
 
 USUAL = Sizes()
@@ -101,19 +96,15 @@ def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic, sizes
     if reduction.caught + sum(reduction.bad.values()) < task.least_caught:
         return Optimum(None, False)
     program = SelectionProgram(task, reduction)
-    is_huge = program.rows > sizes.huge
     excluded, start = -1, None
     if small_sets.applies(task):
-        work, until = (float("inf"), clock() + 0.7 * (ends - clock())) if is_huge else (sizes.work, ends)
-        small = small_sets.smallest(task, reduction, work, lambda: clock() > until)
+        small = small_sets.smallest(task, reduction, sizes.work, lambda: clock() > ends)
         if small.finished:
             return _finished(task, small.selection)
         excluded, start = small.excluded, small.selection
     search = _GoalSearch(program, ends, clock, sizes, excluded)
     if start is not None:
         search.take(start)
-    if program.rows > sizes.large:
-        search.approach()
     return search.run()
 
 
@@ -155,24 +146,8 @@ class _GoalSearch:
         until = now + max(share * (self._ends - now), least)
         return lambda: self._clock() > until
 
-    def approach(self) -> None:
-        """Improves what is proven of the first goal, and the best selection so far, without the whole program."""
-        task, reduction, rows = self._program.task, self._program.reduction, self._program.rows
-        is_huge = rows > self._sizes.huge
-        if task.goals[0] in ("weight", "weight-and-left-out"):
-            until = self._clock() + (0.5 if is_huge else 0.2) * (self._ends - self._clock())
-            enough = self._score[0] if self._score is not None else float("inf")
-            cuts = bound_by_cuts(self._program, lambda: until - self._clock(), enough)
-            if cuts.bound > float("-inf"):
-                self._bounds[0] = max(self._bounds[0], _whole(cuts.bound))
-            self.take(rounded(task, reduction, cuts.values, self._after(0.1)))
-        if self._best is not None:
-            share, rounds = (0.5, 100 * self._sizes.rounds) if is_huge else (0.1, self._sizes.rounds)
-            late = self._after(1.0 if rows > self._sizes.hopeless else share)
-            self.take(improved(task, reduction, self._best, late, rounds))
-
     def run(self) -> Optimum:
-        first = 0 if self._program.rows <= self._sizes.hopeless else len(self._bounds)
+        first = 0 if self._program.rows <= MOST_ROWS else len(self._bounds)
         while first < len(self._bounds):
             last = self._joined(first)
             if not self._solved(first, last):

@@ -167,35 +167,3 @@ def _outcome(highs: highspy.Highs, binaries: int) -> Outcome:
     values = highs.getSolution().col_value if solved else None
     chosen = tuple(number for number, value in enumerate(values[:binaries]) if value > 0.5) if values else None
     return Outcome(chosen, info.mip_dual_bound, False)
-
-
-class Relaxation:
-    """A linear program over variables from 0 to 1 that is solved again and again while rows are added to it."""
-
-    def __init__(self, objective: Sequence[int]) -> None:
-        import highspy
-        import numpy as np
-
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._highs.setOptionValue("output_flag", False)
-        self._highs.setOptionValue("threads", 1)
-        count = len(objective)
-        self._highs.addVars(count, np.zeros(count), np.ones(count))
-        self._highs.changeColsCost(count, np.arange(count, dtype=np.int32), np.array(objective, dtype=np.float64))
-
-    def add(self, columns: Sequence[int], values: Sequence[float], *, least: float, most: float) -> None:
-        """Adds a row, as ``Program.add``."""
-        import numpy as np
-
-        places, numbers = np.array(columns, dtype=np.int32), np.array(values, dtype=np.float64)
-        self._highs.addRow(least, most, len(places), places, numbers)
-
-    def minimised(self, seconds: float) -> tuple[float, Sequence[float]] | None:
-        """The least value and the variables there; None where it was not found within ``seconds``."""
-        import highspy
-
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.0))
-        self._highs.run()
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
-        return self._highs.getInfo().objective_function_value, self._highs.getSolution().col_value

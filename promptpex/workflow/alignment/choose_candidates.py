@@ -108,7 +108,7 @@ class AlignedChoice:
 
 
 def choose_aligned(
-    path: Path, ffr: Fraction, *, graders: LabelRules | None = None, curve_seconds: float = 10.0
+    path: Path, ffr: Fraction, *, graders: LabelRules | None = None, curve_seconds: float = 0.0
 ) -> AlignedChoice:
     """Chooses from a synthesis folder by alignment, and keeps the choice in it.
 

@@ -7,12 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from promptpex.synthesis.selection.bound_by_cuts import bound_by_cuts
-from promptpex.synthesis.selection.goals import COV, LEAST_FFR, MOST_COVERAGE, SUB, Goal, Task
-from promptpex.synthesis.selection.greedy import greedy, improved
+from promptpex.synthesis.selection.goals import COV, LEAST_FFR, MOST_COVERAGE, SUB, Task
 from promptpex.synthesis.selection.lexicographic import Sizes, optimise
 from promptpex.synthesis.selection.methods import Method, select
-from promptpex.synthesis.selection.program import SelectionProgram
 from promptpex.synthesis.selection.reduction import reduced
 from promptpex.synthesis.selection.small_sets import smallest
 from promptpex.synthesis.selection.thresholds import SelectionLimits
@@ -52,8 +49,6 @@ def test_no_set_of_candidates_is_better_than_the_one_that_is_chosen(method: str)
 SIZES = {
     "goal by goal": Sizes(packed=1),
     "without small sets": Sizes(work=0),
-    "by cuts": Sizes(tiny=-1, large=-1, huge=-1, work=0, rounds=0),
-    "by cuts, goal by goal": Sizes(packed=1, tiny=-1, large=-1, huge=-1, work=0, rounds=0),
 }
 
 
@@ -66,41 +61,6 @@ def test_all_ways_to_search_lead_to_the_same_optima(sizes: Sizes) -> None:
             usual, other = optimise(task, 60), optimise(task, 60, sizes=sizes)
             assert [step.value for step in usual.steps] == [step.value for step in other.steps], (seed, goals)
             assert (usual.feasible, usual.proven) == (other.feasible, other.proven)
-
-
-@pytest.mark.parametrize("goals", [COV, SUB])
-def test_cuts_bound_the_optimum_from_below_and_mean_something(goals: tuple[Goal, ...]) -> None:
-    tight = 0
-    for seed in range(40):
-        problem = oracle.problem_of_many_small_columns(seed, candidates=12, examples=24)
-        limits = SelectionLimits(Fraction(1, 2), Fraction(1, 2))
-        task = Task(problem, goals, limits.least_caught(problem), limits.most_flagged(problem))
-        optimum = optimise(task, 60)
-        if not optimum.steps:
-            continue
-        program = SelectionProgram(task, reduced(task))
-        cuts = bound_by_cuts(program, lambda: 60.0, float("inf"))
-        best = optimum.steps[0].value
-        assert program.least(goals[0]) <= cuts.bound <= best + 1e-6
-        tight += cuts.bound > best - 1.0 + 1e-6
-    assert tight > 10
-
-
-def test_a_selection_that_is_taken_apart_and_completed_gets_no_worse_and_keeps_the_limits() -> None:
-    better = 0
-    for seed in range(30):
-        problem = oracle.problem_of_many_small_columns(seed, candidates=40, examples=60)
-        task = Task(problem, SUB, 10, 12)
-        reduction = reduced(task)
-        start = greedy(task, reduction, lambda: False)
-        if start is None:
-            continue
-        before, after = task.score(start), task.score(improved(task, reduction, start, lambda: False, 20))
-        assert before is not None
-        assert after is not None
-        assert after <= before
-        better += after < before
-    assert better > 5
 
 
 def test_why_nothing_keeps_the_limits_names_the_nearest_selections_and_the_examples_in_the_way() -> None:

@@ -188,7 +188,6 @@ def test_what_is_in_the_way_is_one_sentence(desk: Desk, capsys: pytest.CaptureFi
         (("figures", "ffr", "estimate"), 1e308),
         (("figures", "ffr", "n"), 10**400),
         (("figures", "held_out_ffr", "low"), float("nan")),
-        (("figures", "curve"), [{"coverage": 0.5, "ffr": 0.5}] * 1000),
     ],
     ids=lambda part: ".".join(part) if isinstance(part, tuple) else "",
 )
