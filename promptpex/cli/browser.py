@@ -23,7 +23,6 @@ SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 def open_link(link: str) -> None:
-    """Opens a link where there is a screen, without waiting for the browser."""
     if _has_screen():
         threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
@@ -48,9 +47,6 @@ def serve(ports: Ports, *, port: int | None, no_open: bool, as_json: bool = Fals
         no_open: whether the link is only printed.
         as_json: whether each link is printed as JSON, on a line of its own.
         quiet: whether nothing but links and what goes wrong is said.
-
-    Raises:
-        ConfigError: the extra ``web`` is not installed, or no port is free.
     """
     from promptpex.web.server import DEFAULT_PORT, LocalServer, listening, require_extra
 
@@ -85,7 +81,6 @@ def _as_json(words: str, link: str) -> None:
 
 
 def _leave() -> None:
-    """Ends the process without waiting for its threads, where the process is the command's own."""
     if output.WHOLE_PROCESS:
         sys.stdout.flush()
         os._exit(0)

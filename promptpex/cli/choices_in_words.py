@@ -59,7 +59,6 @@ def lines(problem: SelectionProblem, selection: Selection) -> list[str]:
 
 
 def not_kept(selection: Selection) -> list[str]:
-    """The limits that the selection does not keep, a sentence each."""
     return _not_kept(selection, float(selection.limits.coverage))
 
 
@@ -154,7 +153,6 @@ def _figures(selection: Selection, figures: SelectionFigures) -> list[str]:
 
 
 def _table(problem: SelectionProblem, chosen: Sequence[int]) -> list[str]:
-    """What each chosen candidate catches, what it alone catches, what it flags, and how many others it implies."""
     if not chosen:
         return []
     head = f"  {tr('candidate'):<{NAME}}{_cells(*_headings())}"
@@ -181,7 +179,6 @@ def _cells(*cells: object) -> str:
 
 
 def _name(problem: SelectionProblem, candidate: int, width: int) -> str:
-    """The name on one line."""
     return cut(" ".join(problem.name(candidate).split()), width)
 
 
@@ -245,7 +242,6 @@ def _explained(why: Explanation, problem: SelectionProblem, selection: Selection
 
 
 def _nearest(reached: Reachable, of: int, problem: SelectionProblem) -> str:
-    """A share that can be reached, of how many outputs, and the candidates that reach it."""
     values = {"share": percent(reached.share), "some": reached.count, "all": of}
     names = _listed(problem, reached.selection)
     if reached.proven:
@@ -258,7 +254,6 @@ def _listed(problem: SelectionProblem, chosen: Sequence[int]) -> str:
 
 
 def example_list(problem: SelectionProblem, examples: Sequence[int]) -> str:
-    """The first of these examples by their names."""
     return _first([cut(problem.example_name(example), NAME) for example in examples])
 
 
@@ -282,7 +277,6 @@ def folder_lines(choice: FolderChoice) -> list[str]:
 
 
 def change_sentences(choice: FolderChoice) -> list[str]:
-    """What a choice does otherwise than the one before it, a sentence each."""
     return [
         tr("Since the last choice: {change}.", change=from_data(one))
         for one in (choice.change.sentences() if choice.change else [])

@@ -119,7 +119,6 @@ def listeners(*, quiet: bool, verbose: bool, log: Path | None) -> Iterator[Liste
 
 
 def say_settings(resolved: Resolved) -> None:
-    """Prints every setting with its origin."""
     for name, origin in sorted(resolved.origins.items()):
         say(f"{name} = {getattr(resolved.settings, name)!r}  ({_origin_in_words(origin)})", err=True)
 
@@ -162,11 +161,7 @@ def _as_typed(arguments: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def reporting_all_problems(*files: Path | None) -> Iterator[None]:
-    """Names all errors of these files, and of those that belong to them, where one ended the command.
-
-    Raises:
-        InputError: what was raised inside; with all that ``validate`` reports, if it is one of several.
-    """
+    """Names all errors of these files, and of those that belong to them, where one ended the command."""
     try:
         yield
     except InputError as failure:

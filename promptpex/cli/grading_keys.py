@@ -43,7 +43,6 @@ class PipedKeys:
         return text[:1]
 
     def line(self) -> str:
-        """What stands behind the key on its line."""
         return self._rest
 
 
@@ -55,7 +54,6 @@ class TerminalKeys:
         self._typed = b""
 
     def key(self) -> str:
-        """The next key."""
         if not self._typed:
             self._typed = os.read(self._handle, 1024)
         return self._taken() if self._typed else END

@@ -95,7 +95,6 @@ def show_all(assignment: Assignment) -> None:
 
 
 def show_subject(subject: Subject, number: int, of: int, own: Grade | None) -> None:
-    """A rule or criterion, and what the grader has said of it."""
     _named(tr("{subject} ({number} of {all})", subject=subject.id, number=number, all=of))
     say(subject.text)
     if own is not None:
@@ -103,7 +102,6 @@ def show_subject(subject: Subject, number: int, of: int, own: Grade | None) -> N
 
 
 def _value_of(grade: Grade, subject: Subject | None) -> str:
-    """A grade with its note, and whether it was given to older words of the rule or criterion."""
     value = from_data(grade.value)
     if subject is not None and grade.subject_digest != subject.digest:
         value = tr("{grade} of older words of it", grade=value)
@@ -111,7 +109,6 @@ def _value_of(grade: Grade, subject: Subject | None) -> str:
 
 
 def show_help() -> None:
-    """What each key does, in lines that the terminal has room for."""
     width, indent = max(40, _width()), " " * _KEYS_WIDTH
     for keys, meaning in HELP.items():
         for line in wrap(meaning.tr(), width, initial_indent=keys.ljust(_KEYS_WIDTH), subsequent_indent=indent):
@@ -119,12 +116,10 @@ def show_help() -> None:
 
 
 def show_keys(keys: str) -> None:
-    """The keys that can be pressed."""
     click.secho(keys, dim=True)
 
 
 def graded_so_far(progress: Progress) -> str:
-    """How many outputs are graded in full, and how many in part."""
     graded = tr_n(
         "{done} of {count} output graded", "{done} of {count} outputs graded", progress.items, done=progress.done
     )
@@ -190,7 +185,6 @@ def _named(name: str) -> None:
 
 
 def _text(text: str, rows: int) -> None:
-    """The beginning of a text that fits into so many rows, and how much there is besides."""
     beginning = _beginning(visible(text), rows, shutil.get_terminal_size().columns)
     say(beginning.removesuffix("\n") if text.strip() else tr("(empty)"))
     if len(beginning) < len(text):
@@ -343,7 +337,6 @@ class TerminalGrading:
         return [one for one in self._desk.subjects if one.asked and one.id != OUTPUT_SUBJECT]
 
     def _left(self, assignment: Assignment) -> list[Subject]:
-        """The rules and criteria that are asked of the item and that this person has not graded."""
         subject_ids = {subject.id for subject in assignment.subjects}
         return [one for one in self._rules() if one.id in subject_ids and not self._has_vote(assignment, one)]
 

@@ -45,12 +45,10 @@ class FormatCommand(Command):
     direction: Direction
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The argument and the options of the formats, then the command's own."""
         options = [_option(names, option) for names, option in _declared(self.direction).values()]
         return [self.argument(), *options, *super().get_params(ctx)]
 
     def argument(self) -> click.Argument:
-        """The argument that names the format."""
         names = list(formats_that_can(self.direction))
         return click.Argument(["format_name"], metavar="FORMAT", type=click.Choice(names))
 
@@ -61,7 +59,6 @@ class FormatCommand(Command):
         write_help_text(text.replace(LIST, shown), ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Calls the callback, unless an option of another format was given."""
         format_ = self.chosen(ctx)
         ctx.params |= {"format_": format_, "own": _own_values(format_, self.direction, ctx.params)}
         return super().invoke(ctx)
@@ -81,11 +78,7 @@ class ReadCommand(FormatCommand):
         return click.Argument(["format_name"], metavar="[FORMAT]", required=False)
 
     def chosen(self, ctx: click.Context) -> Format:
-        """The format that is named, or that the file looks like.
-
-        Raises:
-            InputError: it looks like none, or like several.
-        """
+        """The format that is named, or that the file looks like."""
         from promptpex.workflow.importing.exchange import guessed_format, whole_of
 
         formats = formats_that_can(self.direction)
@@ -105,7 +98,6 @@ class WriteCommand(FormatCommand):
 
 
 def _names(direction: Direction) -> str:
-    """The names of the formats as a sentence, in lines that break at blanks alone."""
     text = f"FORMAT is {', '.join(formats_that_can(direction))}; --help-all says what each of them is."
     return "\b\n" + textwrap.fill(text, _WIDTH, break_on_hyphens=False)
 
@@ -139,7 +131,6 @@ def _own_values(format_: Format, direction: Direction, values: dict[str, Any]) -
 
 
 def _declared(direction: Direction) -> dict[str, tuple[list[str], Option]]:
-    """The options by name, each with the formats that declare it."""
     declared: dict[str, tuple[list[str], Option]] = {}
     for format_ in formats_that_can(direction).values():
         for option in _options_of(format_, direction):

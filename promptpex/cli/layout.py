@@ -17,7 +17,6 @@ def wrapped(*sentences: str) -> list[str]:
 
 
 def indented(text: str) -> list[str]:
-    """A text that belongs to the line above it, two columns in."""
     return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
 
 

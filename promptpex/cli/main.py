@@ -119,7 +119,6 @@ class Commands(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands by step, each with the whole of its first sentence."""
         from promptpex.cli.help import write_aligned
 
         write_aligned(formatter, [(step, list(commands.items())) for step, commands in STEPS.items()])

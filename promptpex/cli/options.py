@@ -362,11 +362,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def seconds_of(age: str) -> float:
-    """An age such as ``30d`` in seconds.
-
-    Raises:
-        ConfigError: it is not a number with one of the units s, m, h, d, w.
-    """
+    """An age such as ``30d`` in seconds."""
     from promptpex.core.errors import ConfigError
 
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", age.strip().lower())
@@ -465,7 +461,6 @@ def subset_of(flags: dict[str, Any]) -> Subset:
 
 
 def _each(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """What was given, each by an option of its own or several divided by commas."""
     return tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",") if part.strip()))
 
 

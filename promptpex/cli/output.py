@@ -27,7 +27,6 @@ _DISPLAYS: list[Callable[[str], None]] = []
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Prints a line on stdout, or on stderr, in which a terminal finds nothing to obey."""
     if err and _DISPLAYS:
         _DISPLAYS[-1](visible(text))
     else:
@@ -35,7 +34,6 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def paragraph(text: str) -> None:
-    """Prints sentences on stdout, folded between words at the width of the terminal."""
     from rich.console import Console
     from rich.text import Text
 
@@ -67,12 +65,10 @@ def data(text: str) -> str:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
     click.echo(escaped(json.dumps(value, ensure_ascii=False)))
 
 
 def tell(stored_text: str) -> None:
-    """Says on stderr which run is meant where later ones were passed over."""
     say(from_data(stored_text), err=True)
 
 

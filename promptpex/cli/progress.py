@@ -140,7 +140,6 @@ class PlainLines:
                 self._say_total(now)
 
     def end(self) -> None:
-        """Says the total of a command that asked something."""
         with self._turn:
             if self._counts.stages:
                 self._say_total(self._clock())
@@ -190,7 +189,6 @@ def bars(clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
 
 
 def _printer(progress: Progress) -> Callable[[str], None]:
-    """Prints a text above the bars, folded between words."""
     from rich.text import Text
 
     return lambda text: progress.console.print(Text(text))
@@ -314,7 +312,6 @@ class StageProgress:
 
     @property
     def ended(self) -> bool:
-        """Whether no prompt is at this stage."""
         return self.going_on <= 0
 
     def text(self, now: float) -> str:

@@ -86,7 +86,6 @@ def exit_code(
 
 
 def without_answers(summary: Summary, *, allow_missing: bool) -> list[str]:
-    """Who was asked in a run and gave nothing usable, a sentence for each."""
     sentences = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
     return [*sentences, *silent_answerers(summary), *silent_scorers(summary)]
 
@@ -240,11 +239,7 @@ def is_one_file(named: Sequence[Path]) -> bool:
 
 
 def refuse_files_of_one(**given: Path | None) -> None:
-    """Refuses options that name a file of one prompt.
-
-    Raises:
-        UsageError: with the first of them.
-    """
+    """Refuses options that name a file of one prompt."""
     for name, path in given.items():
         if path is not None:
             raise click.UsageError(

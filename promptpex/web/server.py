@@ -101,7 +101,6 @@ class LocalServer:
 
     @property
     def link(self) -> str:
-        """The link that lets the next browser in."""
         return f"http://{HOST}:{self.port}{ENTER}?token={self._sessions.token}"
 
     def run(self, begun: Callable[[], None] = lambda: None) -> None:

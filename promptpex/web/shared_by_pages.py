@@ -56,16 +56,13 @@ class Site:
         self.made = MadePages()
 
     def stamp(self, folder: Path) -> Hashable:
-        """What changes whenever a file does that the report of the run in this folder is made from."""
         grades = self.ports.grades
         return stamp_of(folder, FILES), None if grades is None else grades.stamp(folder)
 
     def grades(self, folder: Path, run: AnyRun) -> PeoplesGrades | None:
-        """What people say of the run in this folder."""
         return None if self.ports.grades is None else self.ports.grades.grades(folder, run)
 
     def sent(self, run: AnyRun) -> SentMessages | None:
-        """Says what models were sent in a run."""
         return None if self.ports.renderer is None else self.ports.renderer(run.prompt)
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:

@@ -34,10 +34,6 @@ async def reports_with_judge(
 
     Args:
         prompt: fills in what a row does not say that its model was sent.
-
-    Raises:
-        ConfigError: there is no judge.
-        CheckError: a row without assertions, where no file gives any.
     """
     judges = session.roles.judges()
     if not judges:
@@ -72,11 +68,7 @@ def _with_prompt(row: CheckRow, prompt: Prompt | None, time: Allowance) -> Check
 
 
 def prompt_of_run(folder: Path) -> Prompt | None:
-    """The prompt that a run's folder keeps; None where it cannot be read, or the folder is not a run's.
-
-    Raises:
-        CheckError: the run's inputs cannot be read.
-    """
+    """The prompt that a run's folder keeps; None where it cannot be read, or the folder is not a run's."""
     if not folder.is_dir():
         return None
     try:
@@ -94,9 +86,6 @@ async def reports_by_code(
         engine: checks them; where that is other processes, parts of files go to them.
         rows: all of them, for where they have to be read here: on stdin, or of a run, whose cases belong to them.
         files: which they are in; none where all rows have to be seen here.
-
-    Raises:
-        CheckError: a file that cannot be read or a row that is wrong, after the reports before it.
     """
     job = PartCheckJob(checks)
     if isinstance(engine, LocalEngine) or not files or not all(map(_has_parts, files)):
@@ -127,9 +116,6 @@ class RuleChecks:
 
     Args:
         rules: records, or mappings as a spec has them; stale ones are left out.
-
-    Raises:
-        CheckError: a check that cannot be used as written.
     """
 
     def __init__(self, rules: Iterable[Rule | Mapping[str, Any]]) -> None:

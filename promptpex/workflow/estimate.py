@@ -210,7 +210,6 @@ def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Est
 
 
 def _typical_cases(session: Session, options: Generation) -> int:
-    """Cases of a prompt that has no spec yet."""
     settings = session.settings
     return max(1, len(options.scenarios)) * TYPICAL_RULES * (settings.cases_per_rule + settings.inverse_cases)
 
@@ -229,7 +228,6 @@ def _workload_of_run(session: Session, prompt: Prompt, spec: Spec | None, suite:
 
 
 def _guessed(session: Session, stage: Stage, work: Workload) -> list[EstimateLine]:
-    """A line for each model that a stage asks, where it asks anything."""
     calls = stage.requests(work)
     return [
         _guessed_line(session, stage, label, calls, work) for label in (_asked(session, stage.role) if calls else ())

@@ -36,21 +36,13 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*")
 
 
 def instructions_of(settings: Settings, prompt: Prompt) -> dict[str, str]:
-    """The owner's instructions by stage: those of the prompt's front matter, with those of the settings over them.
-
-    Raises:
-        ConfigError: not a mapping from stages to texts, or an unknown stage.
-    """
+    """The owner's instructions by stage: those of the prompt's front matter, with those of the settings over them."""
     own = checked_instructions(prompt.meta.get("instructions") or {}, prompt.path)
     return {**own, **checked_instructions(settings.instructions, None)}
 
 
 def checked_instructions(value: object, path: str | None) -> Mapping[str, str]:
-    """Instructions as given: a text per stage.
-
-    Raises:
-        ConfigError: with what is wrong.
-    """
+    """Instructions as given: a text per stage."""
     if value == {}:
         return {}
     names = instructed()
@@ -66,11 +58,7 @@ def checked_instructions(value: object, path: str | None) -> Mapping[str, str]:
 
 
 def samples_of(settings: Settings, prompt: Prompt) -> tuple[str, ...]:
-    """The real inputs that an author is shown: those of the settings, else those of the prompt's front matter.
-
-    Raises:
-        ConfigError: samples that cannot be used, with file and line.
-    """
+    """The real inputs that an author is shown: those of the settings, else those of the prompt's front matter."""
     return read_samples(
         settings.samples or prompt.meta.get("samples"),
         variables=prompt.variables,
@@ -81,22 +69,14 @@ def samples_of(settings: Settings, prompt: Prompt) -> tuple[str, ...]:
 
 
 def language_of(settings: Settings, prompt: Prompt) -> str | None:
-    """The language that inputs have to be in, a BCP 47 tag; None where neither settings nor front matter name one.
-
-    Raises:
-        ConfigError: it is not such a tag.
-    """
+    """The language that inputs have to be in, a BCP 47 tag; None where neither settings nor front matter name one."""
     if settings.language:
         return checked_language(settings.language, None)
     return checked_language(prompt.meta.get("language"), prompt.path)
 
 
 def checked_language(value: object, path: str | None) -> str | None:
-    """A language tag as given; None for none.
-
-    Raises:
-        ConfigError: it is not a BCP 47 tag.
-    """
+    """A language tag as given; None for none."""
     if value is None:
         return None
     if not isinstance(value, str) or not _LANGUAGE_TAG.fullmatch(value.strip()):
@@ -140,7 +120,6 @@ def overruled(resolved: Resolved, prompt: Prompt) -> tuple[str, ...]:
 
 
 def _in_force(resolved: Resolved, prompt: Prompt) -> Params:
-    """What the front matter says of requests, without what settings say."""
     return front_matter_params(prompt)[0].replace(**dict.fromkeys(overruled(resolved, prompt)))
 
 
@@ -165,7 +144,6 @@ def shaping(session: Session, prompt: Prompt) -> dict[str, object]:
 
 
 def in_manifest(session: Session, prompt: Prompt) -> tuple[dict[str, Any], dict[str, str]]:
-    """The settings as they are in force for this prompt, and where each comes from."""
     own = _in_force(session.resolved, prompt)
     used = {name: value for name in _SETTINGS if (value := getattr(own, name)) is not None}
     origins = {**session.resolved.origins, **dict.fromkeys(used, "front matter")}
@@ -173,7 +151,6 @@ def in_manifest(session: Session, prompt: Prompt) -> tuple[dict[str, Any], dict[
 
 
 def needs_logprobs(spec: Spec | None) -> bool:
-    """Whether a check looks at log-probabilities."""
     rules = spec.rules if spec is not None else ()
     return any(_of_tokens(rule.checks) for rule in rules if not rule.stale)
 
@@ -306,7 +283,6 @@ def _lacking(model: ModelName, resolved: Resolved) -> str | None:
 
 
 def _variables(name: str) -> list[str]:
-    """What has to be in the environment for a provider of litellm's."""
     prefix, slash, _ = name.partition("/")
     entry = known_models().get(name)
     vendor = prefix if slash else entry.provider if entry is not None and entry.provider else prefix

@@ -90,7 +90,6 @@ class Wishes:
 
     @property
     def rating(self) -> bool:
-        """Whether cases have to be rated."""
         return self.rate or self.keep is not None
 
     def only_own(self, suite: Suite) -> bool:
@@ -115,11 +114,7 @@ def _options(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes:
 
 
 def require_leave_to_replace(spec: Spec, suite: Suite, todo: Plan, wishes: Wishes) -> None:
-    """Refuses to retire more than a tenth of the usable cases unless that is wished.
-
-    Raises:
-        SuiteError: says which cases are outdated, why, and what to do.
-    """
+    """Refuses to retire more than a tenth of the usable cases unless that is wished."""
     outdated = [case for case in todo.retire if case.invalid is None]
     if wishes.replace or len(outdated) <= len(suite.usable()) / 10:
         return
@@ -136,11 +131,7 @@ def require_leave_to_replace(spec: Spec, suite: Suite, todo: Plan, wishes: Wishe
 
 
 def require_cases(session: Session, made: Generated) -> None:
-    """Refuses a suite for which its author has made no case at all.
-
-    Raises:
-        ModelError: with what to do.
-    """
+    """Refuses a suite for which its author has made no case at all."""
     if made.suite.cases or not made.plan.missing:
         return
     author = session.roles.author().label
@@ -187,7 +178,6 @@ async def generate(
 
 
 def _unchanged(ids: Collection[str], before: Suite, after: Suite) -> tuple[str, ...]:
-    """Those of some cases that have kept their inputs and their rule."""
     aims = {case.id: (case.rule, case.inputs) for case in before.cases}
     return tuple(case.id for case in after.cases if case.id in ids and aims.get(case.id) == (case.rule, case.inputs))
 
@@ -268,7 +258,6 @@ def _resolution(settings: Settings, choice: Kept | None) -> str:
 
 
 async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, count: int) -> Suite:
-    """A suite from the prompt alone, without rules, to compare with."""
     instructions = instructions_of(session.settings, prompt).get("baseline", "")
     return await baseline(
         session.roles.author(), prompt, suite_for=suite_for, count=count, instructions=instructions, emit=session.emit
@@ -276,11 +265,7 @@ async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, cou
 
 
 def generation(session: Session, prompt: Prompt) -> Generation:
-    """How to generate, by the settings over the prompt's front matter.
-
-    Raises:
-        InputError: scenarios, samples, instructions or a language that cannot be used.
-    """
+    """How to generate, by the settings over the prompt's front matter."""
     settings = session.settings
     scenarios: Any = settings.scenarios or prompt.meta.get("scenarios")
     path = prompt.path
@@ -296,7 +281,6 @@ def generation(session: Session, prompt: Prompt) -> Generation:
 
 
 def _rules_per_request(session: Session) -> int:
-    """One rule at a time for the embedded model, which is small and loses its thread over several."""
     return 1 if session.roles.author().model.name.startswith("embedded/") else RULES_PER_REQUEST
 
 

@@ -44,12 +44,7 @@ POOLED = "judges:mean"
 
 
 def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
-    """The metrics of a run: those beside the prompt's file, or those of them that the settings name.
-
-    Raises:
-        PromptFileError: a metric's file cannot be used, or its code is not JavaScript.
-        ConfigError: the settings name a metric that is not there.
-    """
+    """The metrics of a run: those beside the prompt's file, or those of them that the settings name."""
     chosen = session.settings.metrics
     if chosen == () or prompt.path is None:
         return ()
@@ -78,11 +73,7 @@ def _require_code(metrics: Sequence[Metric], prompt: Path) -> None:
 
 
 def metrics_to_score(session: Session, run: Run) -> tuple[Metric, ...]:
-    """The run's metrics that outputs are scored by now: all, or those that the settings name.
-
-    Raises:
-        ConfigError: the settings name a metric that the run does not keep.
-    """
+    """The run's metrics that outputs are scored by now: all, or those that the settings name."""
     chosen = session.settings.metrics
     names = [metric.name for metric in run.metrics]
     for name in chosen or ():
@@ -321,7 +312,6 @@ def _python_problem(code: str) -> str | None:
 
 
 def as_body(code: str) -> str:
-    """The code as a function's body, whatever it is."""
     return f"\n{code}"
 
 
@@ -348,11 +338,7 @@ class CriteriaTexts:
     time: Allowance = field(default_factory=_rendering_time)
 
     def text(self, metric: Metric, case: Case, output: str) -> str:
-        """A metric's criteria with one output and its case filled in.
-
-        Raises:
-            PromptFileError: the criteria's template fails on these values, or filling in has taken too long already.
-        """
+        """A metric's criteria with one output and its case filled in."""
         assert metric.criteria is not None
         own = {"input": inputs_text(case.inputs), "output": output, "expected": case.expected or ""}
         values = {**self.shared, **shown(own), "output_format": OUTPUT_FORMAT[metric.scale]}
@@ -373,12 +359,10 @@ def criteria_texts(prompt: Prompt, spec: Spec) -> CriteriaTexts:
 
 
 def metric_file(prompt: Path, metric: ImportedMetric) -> Path:
-    """Where a metric of a prompt goes."""
     return prompt.with_name(f"{metric.name}.metric.prompty")
 
 
 def metrics_of_run(prompt: Path, metrics: Iterable[ImportedMetric]) -> tuple[Metric, ...]:
-    """The metrics that a prompt's outputs are scored by, by name."""
     examined = (examine_metric(metric_file(prompt, metric), metric.text)[0] for metric in metrics)
     return tuple(sorted((metric for metric in examined if metric is not None), key=lambda metric: metric.name))
 

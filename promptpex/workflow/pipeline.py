@@ -58,34 +58,29 @@ async def run(
     Args:
         subset: which cases to keep to; those of a part have a folder of their own.
         name: of the run, for those who refer to it later.
-
-    Raises:
-        InputError: files or settings that cannot be used; of what shapes missing cases before the author is paid.
     """
     return await execute_into_folder(session, await begin_run(session, files, subset, name=name))
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRun:
-    """What is known of a run once nothing keeps it from asking."""
+    """What is known of a run once nothing keeps it from asking; spec and suite as far as they exist."""
 
     prompt: Prompt
+    spec: Spec | None
+    suite: Suite | None
     failed: FailedCases | None
     metrics: tuple[Metric, ...]
     author: ModelName | None
 
 
 def needs_author(files: Files) -> bool:
-    """Whether a run has to have its spec or its cases written first."""
     return not (files.spec.exists() and files.suite.exists())
 
 
 def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> CheckedRun:
-    """Holds a run against its files and settings as far as that is possible before the author is asked.
-
-    Raises:
-        InputError: as ``run``.
-    """
+    """Reads the files of a run, and holds them against the settings as far as that is possible before the author is
+    asked."""
     prompt = read_prompt(session, files.prompt)
     take_own_model(session, prompt)
     require_decidable(session)
@@ -94,7 +89,8 @@ def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> Checked
     metrics = metrics_of(session, prompt)
     require_ranked_metric(session, metrics)
     require_grades_to_rank(session, files.prompt)
-    require_judge(session, prompt, *read_existing(prompt, files), metrics)
+    spec, suite = read_existing(prompt, files)
+    require_judge(session, prompt, spec, suite, metrics)
     if not files.spec.exists():
         require_checker(session)
     if not files.suite.exists():
@@ -108,25 +104,18 @@ def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> Checked
     require_prices(session, [*models, *judges, *([author] if author else [])])
     if author:
         require_answers_within_tpm(session, [author, *judges], models)
-    return CheckedRun(prompt, failed, tuple(metrics), author)
+    return CheckedRun(prompt, spec, suite, failed, tuple(metrics), author)
 
 
 async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, name: str | None = None) -> Run:
-    """The run before its first output; what is missing is extracted and generated.
-
-    Raises:
-        InputError: as ``run``.
-    """
+    """The run before its first output; what is missing is extracted and generated."""
     checked = check_run(session, files, subset)
     prompt = checked.prompt
-    keep_schema(files.prompt)
-    keep_schema(files.spec)
-    keep_schema(files.suite)
+    for file in (files.prompt, files.spec, files.suite):
+        keep_schema(file)
     if session.settings.effort:
-        announce_effort(session, await estimate(session, prompt, *read_existing(prompt, files)))
-    spec = await _spec_of_run(session, prompt, files)
-    whole = await _suite_of_run(session, prompt, files, spec)
-    spec = read_for_prompt(files.spec, prompt)
+        announce_effort(session, await estimate(session, prompt, checked.spec, checked.suite))
+    spec, whole = await _spec_and_suite(session, files, checked)
     suite, part = _part_of(session, whole, spec, subset, checked.failed)
     if part is not None:
         session.emit(Notice(stored("{cases} of {of} cases: {words}", cases=part.cases, of=part.of, words=part.words)))
@@ -139,11 +128,7 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
 
 
 async def estimate_files(session: Session, files: Files, subset: Subset = WHOLE) -> tuple[list[EstimateLine], str]:
-    """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written.
-
-    Raises:
-        InputError: a subset of cases that are not there yet.
-    """
+    """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written."""
     session.roles.estimating = True
     prompt = read_prompt(session, files.prompt)
     take_own_model(session, prompt)
@@ -218,36 +203,27 @@ def _tell_of_replaced(session: Session, before: Manifest, after: Manifest) -> No
         session.emit(Notice(message))
 
 
-async def _spec_of_run(session: Session, prompt: Prompt, files: Files) -> Spec:
-    """The spec of a run, extracted if it is missing, with warnings about what does not fit the prompt."""
-    existed = files.spec.exists()
-    if not existed:
+async def _spec_and_suite(session: Session, files: Files, checked: CheckedRun) -> tuple[Spec, Suite]:
+    """The spec and the suite of a run, written first where they are missing, with warnings about what does not fit."""
+    prompt, spec, suite = checked.prompt, checked.spec, checked.suite
+    if spec is None:
         from promptpex.workflow import authoring
 
         await authoring.write_missing_spec(session, prompt, files)
-    spec = read_for_prompt(files.spec, prompt)
+        spec = read_for_prompt(files.spec, prompt)
     for message in unusable_schemas(spec.inputs).values():
         session.emit(Notice(f"{files.spec.name}: {message}", "warning"))
-    if existed:
+    if checked.spec is not None:
         warn_about_changed_prompt(session, prompt, spec, files)
-    return spec
-
-
-async def _suite_of_run(session: Session, prompt: Prompt, files: Files, spec: Spec) -> Suite:
-    """The cases of a run, generated if they are missing.
-
-    Raises:
-        SuiteError: none of them can be used.
-        InputError: weights that name neither a kind of case nor a rule; no expected output to rank models by.
-    """
     if not files.suite.exists():
         from promptpex.workflow import authoring
 
         await authoring.write_cases(session, files, prompt, spec, first_suite(prompt, files.prompt.name))
-    suite = read_suite(files.suite, spec, prompt)
+        spec = read_for_prompt(files.spec, prompt)  # conditions that exclude a case of their rule are gone
+    suite = suite or read_suite(files.suite, spec, prompt)
     warn_about_orphans(session, spec, suite)
     warn_about_unusable_expected(session, suite)
     usable = usable_cases(suite, files.suite)
     check_weights(session.settings.weights, [case.rule for case in usable], [case.inverse for case in usable])
     require_expected(session.settings.rank_by, usable)
-    return suite
+    return spec, suite

@@ -28,11 +28,7 @@ from promptpex.workflow.session import Session
 
 
 def require_prices(session: Session, models: Iterable[ModelName]) -> None:
-    """Refuses models of unknown price where the cost is limited.
-
-    Raises:
-        ConfigError: with what to do.
-    """
+    """Refuses models of unknown price where the cost is limited."""
     settings = session.settings
     if settings.max_cost is None:
         return
@@ -47,32 +43,20 @@ def require_prices(session: Session, models: Iterable[ModelName]) -> None:
 
 
 def require_author(session: Session) -> None:
-    """Refuses an author that cannot be asked within the limits that the user set.
-
-    Raises:
-        ConfigError: its price is unknown while the cost is limited; its answers alone are too long.
-    """
+    """Refuses an author that cannot be asked within the limits that the user set."""
     author = session.roles.author().model
     require_prices(session, [author])
     require_answers_within_tpm(session, [author])
 
 
 def require_checker(session: Session) -> None:
-    """Refuses ``--verify`` where no model is named that could be asked.
-
-    Raises:
-        ConfigError: with what to write.
-    """
+    """Refuses ``--verify`` where no model is named that could be asked."""
     if session.settings.verify:
         session.roles.checker()
 
 
 async def require_requests_within_tpm(session: Session, requests: Iterable[Request]) -> None:
-    """Refuses a request that alone may take more tokens than a minute allows, unless its answer is stored.
-
-    Raises:
-        ConfigError: with the numbers of the largest, and what to do.
-    """
+    """Refuses a request that alone may take more tokens than a minute allows, unless its answer is stored."""
     settings = session.settings
     large = {request.id: request for request in requests if beyond_tpm(request, settings.tpm)}
     stored = {} if settings.fresh else await session.store.get_many(large)
@@ -82,9 +66,6 @@ async def require_requests_within_tpm(session: Session, requests: Iterable[Reque
 def require_answers_within_tpm(session: Session, roles: Iterable[ModelName], models: Iterable[ModelName] = ()) -> None:
     """As ``require_requests_within_tpm``, for authors, judges and models under test whose requests are not known yet:
     their answers alone may be too long.
-
-    Raises:
-        ConfigError: with the numbers of the largest, and what to do.
     """
     models_with_params = [(model, session.roles.judge_params()) for model in roles]
     models_with_params += [(model, session.roles.output_params()) for model in models]
@@ -98,11 +79,7 @@ def require_answers_within_tpm(session: Session, roles: Iterable[ModelName], mod
 
 
 def require_decidable(session: Session) -> None:
-    """Refuses a question that no number of cases would answer.
-
-    Raises:
-        ConfigError: with what to do.
-    """
+    """Refuses a question that no number of cases would answer."""
     settings = session.settings
     if settings.against is not None:
         labels = [model.label for model in session.roles.models()]
@@ -115,30 +92,18 @@ def require_decidable(session: Session) -> None:
 
 
 def require_ranked_metric(session: Session, metrics: Iterable[Metric]) -> None:
-    """Refuses to rank models by a metric that outputs are not scored by.
-
-    Raises:
-        InputError: with the metrics that there are.
-    """
+    """Refuses to rank models by a metric that outputs are not scored by."""
     require_metric(session.settings.rank_by, [metric.name for metric in metrics])
 
 
 def require_expected(rank_by: str, cases: Iterable[Case]) -> None:
-    """Refuses to rank models by an accuracy that there will not be.
-
-    Raises:
-        InputError: with what to do.
-    """
+    """Refuses to rank models by an accuracy that there will not be."""
     if rank_by == "accuracy" and not any(case.expected is not None for case in cases):
         raise InputError("--rank-by accuracy needs cases with an expected output; write one, or `generate --expected`")
 
 
 def require_grades_to_rank(session: Session, prompt: Path) -> None:
-    """Refuses to rank models by people's grades where nobody has graded.
-
-    Raises:
-        InputError: with what to do, or the file of grades cannot be read.
-    """
+    """Refuses to rank models by people's grades where nobody has graded."""
     if session.settings.rank_by == "corrected" and not read_grades(sibling(prompt, "grades")):
         raise InputError(
             "--rank-by corrected takes people's grades, and nobody has graded an output of this prompt: run it without "
@@ -147,11 +112,7 @@ def require_grades_to_rank(session: Session, prompt: Path) -> None:
 
 
 def require_judges_of_expected(session: Session) -> None:
-    """Refuses to take expected outputs from a model where no judge would mark them.
-
-    Raises:
-        ConfigError: with what to do.
-    """
+    """Refuses to take expected outputs from a model where no judge would mark them."""
     settings = session.settings
     if settings.expected and settings.judge in ((), (NO_JUDGE,)):
         raise ConfigError(f"--expected {settings.expected} needs judges, who mark its answers: name one with --judge")
@@ -199,7 +160,6 @@ def announce_effort(session: Session, lines: Sequence[EstimateLine]) -> None:
 
 
 def warn_about_ungrounded_rules(session: Session, prompt: Prompt, rules: Sequence[Rule]) -> None:
-    """Names the rules whose quoted words are not in the prompt."""
     for warning in ungrounded(prompt, rules):
         session.emit(Notice(warning, "warning"))
 

@@ -35,16 +35,13 @@ def files_of(prompt: Path, *, spec: Path | None = None, suite: Path | None = Non
     )
 
 
-def require_files(spec: Path | None, suite: Path | None) -> None:
-    """Refuses files that were named and do not exist: a misspelt name is not a wish to pay for a new file.
-
-    Raises:
-        SpecError, SuiteError: with the file.
-    """
+def named_files(prompt: Path, *, spec: Path | None = None, suite: Path | None = None) -> Files:
+    """As ``files_of``; what is named has to be there, since a misspelt name is not a wish to pay for a new file."""
     if spec is not None and not spec.exists():
         raise SpecError("there is no such spec file; leave --spec out to have one written", path=spec)
     if suite is not None and not suite.exists():
         raise SuiteError("there is no such case file; leave --cases out to have one written", path=suite)
+    return files_of(prompt, spec=spec, suite=suite)
 
 
 def read_prompt(session: Session, path: Path) -> Prompt:
@@ -72,6 +69,5 @@ def read_for_update(session: Session, files: Files, *, changed: bool = False) ->
 
 
 def read_existing(prompt: Prompt, files: Files) -> tuple[Spec | None, Suite | None]:
-    """The spec and the suite, as far as they exist."""
     spec = read_for_prompt(files.spec, prompt) if files.spec.exists() else None
     return spec, read_suite(files.suite, spec, prompt) if spec and files.suite.exists() else None

@@ -73,9 +73,6 @@ def prunable(results: Path, wishes: PruneWishes, now: datetime) -> list[Prunable
 def prune(results: Path, old: Sequence[Prunable]) -> tuple[list[Path], list[Path]]:
     """Deletes the runs that are to go, and batches none of whose runs is left; the runs that are gone, and those that
     another process was writing.
-
-    Raises:
-        RunError: a folder cannot be deleted.
     """
     going = [one.folder for one in old if one.goes]
     deleted = [folder for folder in going if remove_unwritten(folder)]

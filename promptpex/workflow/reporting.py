@@ -33,9 +33,6 @@ def report_run(
             how the run was made.
         prompt: the prompt's file, beside which people's grades are; by default as the run names it.
         label_rules: how people's grades become labels.
-
-    Raises:
-        InputError: options that do not fit the run; a folder that cannot be written.
     """
     people = peoples_grades(run, emit, prompt=prompt, rules=label_rules)
     summary = summarise(run, folder=folder, people=people, **(view or {}))

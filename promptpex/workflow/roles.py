@@ -36,7 +36,6 @@ for both)."""
 
 
 def require_author(settings: Settings) -> None:
-    """Raises ConfigError where the settings say that no author is to be asked."""
     if settings.author == NO_AUTHOR:
         raise ConfigError("an author is needed here, but it is set to none; name one with --author")
 
@@ -66,26 +65,17 @@ class Roles:
 
     @property
     def without_author(self) -> bool:
-        """Whether the setting says that no author is to be asked."""
         return self._settings.author == NO_AUTHOR
 
     def author(self, *, as_judge: bool = False) -> RoleModel:
-        """The author: as set, else what can be reached; ``as_judge`` where it is to judge rather than to write.
-
-        Raises:
-            ConfigError: none can be reached, or the setting says ``none``.
-        """
+        """The author: as set, else what can be reached; ``as_judge`` where it is to judge rather than to write."""
         require_author(self._settings)
         model = self.named(self._settings.author or self._available("author"))
         warn_about_small_model("author", model.name, self.emit)
         return RoleModel(self.structured, model, self.judge_params() if as_judge else self.author_params())
 
     def judges(self) -> tuple[RoleModel, ...]:
-        """The judges that the settings name; none where they say ``none``.
-
-        Raises:
-            ConfigError: as ``require_judge``.
-        """
+        """The judges that the settings name; none where they say ``none``."""
         self.require_judge()
         judges = self.named_judges() if self._settings.judge else self._stand_in()
         for judge in judges:
@@ -93,11 +83,7 @@ class Roles:
         return tuple(RoleModel(self.structured, judge, self.judge_params()) for judge in judges)
 
     def require_judge(self) -> None:
-        """Refuses to judge where the settings do not say by whom.
-
-        Raises:
-            ConfigError: with a model that could, where one can be reached.
-        """
+        """Refuses to judge where the settings do not say by whom."""
         if self._settings.judge or self.estimating:
             return
         reachable = None if self.resolved.unattended else self._reachable("judge")
@@ -108,16 +94,11 @@ class Roles:
         )
 
     def named_judges(self) -> tuple[ModelName, ...]:
-        """The judges that the settings name, whether they will be needed or not."""
         labels = self._settings.judge
         return self._parsed(labels) if labels and labels != (NO_JUDGE,) else ()
 
     def checker(self) -> RoleModel:
-        """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author.
-
-        Raises:
-            ConfigError: the settings name neither.
-        """
+        """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author."""
         if self.named_judges():
             return self.judges()[0]
         if not self._settings.author and not self.estimating:
@@ -125,29 +106,23 @@ class Roles:
         return self.author(as_judge=True)
 
     def named(self, label: str) -> ModelName:
-        """A model by its name, with the settings' server."""
         return self._parsed([label])[0]
 
     def called(self, label: str) -> ModelName:
-        """The model that a role was filled with under this label."""
         return self._called.get(label) or self.named(label)
 
     def spelled(self, label: str) -> str | None:
-        """What a name of the user's own stands for, if a role was filled with it here."""
         model = self._called.get(label)
         return model.spelled if model is not None else None
 
     def output_params(self) -> Params:
-        """Parameters of requests to models under test, where their names leave them open."""
         settings = self._settings
         return Params(temperature=settings.temperature, max_tokens=settings.max_tokens, seed=settings.seed)
 
     def author_params(self) -> Params:
-        """Parameters of requests to authors, where their names leave them open."""
         return Params(temperature=AUTHOR_TEMPERATURE, max_tokens=ROLE_TOKENS, seed=self._settings.seed)
 
     def judge_params(self) -> Params:
-        """Parameters of requests to judges, where their names leave them open."""
         return Params(temperature=JUDGE_TEMPERATURE, max_tokens=ROLE_TOKENS, seed=self._settings.seed)
 
     @property
@@ -179,12 +154,10 @@ class Roles:
         return self.chosen[role]
 
     def _reachable(self, role: str) -> str | None:
-        """The first model that can be reached and could fill a role."""
         models = available(provider_options(self.resolved))
         return next((model.name for model in models if role in model.roles), None)
 
     def _stand_in(self) -> tuple[ModelName, ...]:
-        """What an estimate counts with where no judge is named."""
         if "judge" not in self.chosen:
             self.chosen["judge"] = model = self._reachable("judge") or UNNAMED
             message = stored("no judge is named: the estimate is for {model}; `run` needs --judge", model=model)
@@ -192,7 +165,6 @@ class Roles:
         return self._parsed([self.chosen["judge"]])
 
     def _refuse_unused_names(self, role: str) -> None:
-        """Asks no other model where the settings name some and nothing says which of them are under test."""
         names = list(self._settings.named_models)
         if names and role == "test":
             raise ConfigError(
@@ -202,14 +174,12 @@ class Roles:
 
 
 def _taken(role: str, name: str) -> str:
-    """That a model was taken which nobody named."""
     if role == "test":
         return stored("model under test: {model} (none was set; this one can be reached)", model=name)
     return stored("author: {model} (none was set; this one can be reached)", model=name)
 
 
 def with_weights(model: ModelName, configured: str | None) -> ModelName:
-    """The model, with the digest of its weights where its name does not say which they are."""
     digest = weights_digest(model.name, configured=configured) if model.name.startswith("embedded/") else None
     return model.replace(backend=digest) if digest else model
 

@@ -65,12 +65,10 @@ class Session:
 
     @property
     def settings(self) -> Settings:
-        """The settings in force."""
         return self.resolved.settings
 
     @property
     def meter(self) -> Meter:
-        """What was asked so far, per stage and model."""
         return self.client.meter
 
     def engine_for(self, results: int) -> Engine:
@@ -78,7 +76,6 @@ class Session:
         return self.engine if results >= self.many else LocalEngine()
 
     def count_spending_of(self, other: Session) -> None:
-        """Counts all that another session counts as spent against the budget of this one, from now on."""
         self.client.budget.spent = other.client.budget.spent
 
     def for_one_of(self, prompts: int, emit: Listener) -> Session:
@@ -113,7 +110,6 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
     provider_notices: dict[str, None] = {}
 
     def keep(event: Event) -> None:
-        """Providers' notices go to the listener and into the manifest."""
         if isinstance(event, Notice) and event.level == "warning":
             provider_notices[event.message] = None
         emit(event)

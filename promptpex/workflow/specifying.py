@@ -63,7 +63,6 @@ async def add_checks(
 
 
 def _dropped(proposals: Sequence[Proposal]) -> dict[str, list[str]]:
-    """The rules without a check, by the reason."""
     rules: dict[str, list[str]] = {}
     for proposal in proposals:
         if proposal.dropped:
@@ -95,7 +94,6 @@ def evidence_of(
 
 
 def _as_known(case: Case, suite: Suite, aimed: bool) -> Case:
-    """The case with its expected output where that is an output in full, and with its aim where that is known."""
     whole = suite.match_of(case) in ("normalised", "exact", "json")
     expected = case.expected if whole else None
     return case.replace(expected=expected) if aimed else case.replace(expected=expected, rule=None, inverse=False)
@@ -227,7 +225,6 @@ def _wants_checks(session: Session) -> bool:
 
 
 async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], known: Evidence) -> Spec:
-    """The spec with checks proposed for some of its rules, except edited and stale ones."""
     rules_to_check = {rule.id for rule in rules if rule.origin != "edited" and not rule.stale and not rule.checks}
     return await add_checks(session, prompt, spec, known, only=rules_to_check) if rules_to_check else spec
 

@@ -50,11 +50,7 @@ def command(runs: tuple[Path, ...], out: Path | None, partial: bool, as_json: bo
 
 
 def _readable(meant: MeantRuns, *, partial: bool) -> dict[Path, AnyRun]:
-    """All runs by their folders, before a file is written.
-
-    Raises:
-        RunError: one of them is missing, has not ended, cannot be read, or is a part without ``partial``.
-    """
+    """All runs by their folders, before a file is written."""
     from promptpex.core.errors import RunError
     from promptpex.report import blessed_figures_file, runs
     from promptpex.workflow.comparison.find_baseline import blessed_file
@@ -75,11 +71,7 @@ def _readable(meant: MeantRuns, *, partial: bool) -> dict[Path, AnyRun]:
 
 
 def _refuse_part(manifest: Manifest, folder: Path) -> None:
-    """Refuses what is less than the whole suite.
-
-    Raises:
-        RunError: it is, with why.
-    """
+    """Refuses what is less than the whole suite."""
     from promptpex.core.errors import RunError
 
     why = manifest.subset.in_words if manifest.subset else manifest.partial and f"not complete ({manifest.partial})"

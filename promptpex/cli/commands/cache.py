@@ -201,7 +201,6 @@ def _said_from_time_to_time(total: int, *, quiet: bool) -> Callable[[Copied], No
 
 
 def _asked_name(model: str, resolved: Resolved) -> str:
-    """The name that requests to a model carry, which may be called otherwise in the settings."""
     from promptpex.llm.named_models import spelled
 
     return spelled(model, resolved.named_models).text.partition("?")[0]
@@ -218,7 +217,6 @@ async def _check_stage(stage: str, store: ResponseStore) -> None:
 
 
 def _with_store(flags: dict[str, Any], job: Callable[[ResponseStore], Awaitable[T]]) -> T:
-    """What the job gives, with the store of these settings, which has to be there."""
     from promptpex.cli.command_session import settings
 
     return _in_store_of(settings(flags), job)

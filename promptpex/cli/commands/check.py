@@ -170,7 +170,6 @@ class _Sample:
         return given if given or self._prompt is None or folder is not None else checks_of_prompt(self._prompt)
 
     def watch(self, rows: Iterator[CheckRow], checks: CheckFile | None) -> Iterator[CheckRow]:
-        """The rows that are checked, all of them looked at."""
         return rows if self._taken is None else self._taken[0].watch(rows, only_checked=checks is None)
 
     def put_up(self, quiet: bool) -> None:
@@ -226,7 +225,6 @@ def _by_code(
 def _judged(
     folder: Path | None, rows: Iterable[CheckRow], checks: CheckFile | None, flags: Mapping[str, Any]
 ) -> Iterator[Reports]:
-    """The reports of all rows, their questions answered by the judge."""
     from promptpex.cli.command_session import work
     from promptpex.workflow.checks import prompt_of_run, reports_with_judge
 

@@ -88,7 +88,6 @@ def _write(folder: Path) -> None:
 
 
 def _source() -> Path:
-    """The files' folder in the installed package, or the benchmark of a source checkout."""
     package = Path(__file__).parents[2]
     packaged = package / "_demo"
     return packaged if packaged.is_dir() else package.parent / "benchmarks" / BENCHMARK

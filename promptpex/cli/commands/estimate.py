@@ -88,10 +88,9 @@ def _of_one(
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.workflow.pipeline import estimate_files
-    from promptpex.workflow.project_files import files_of, require_files
+    from promptpex.workflow.project_files import named_files
 
-    require_files(*beside)
-    files = files_of(prompt, spec=beside[0], suite=beside[1])
+    files = named_files(prompt, spec=beside[0], suite=beside[1])
 
     async def job(session: Session) -> tuple[list[EstimateLine], str]:
         return await estimate_files(session, files, subset)

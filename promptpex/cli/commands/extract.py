@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,10 +56,9 @@ def command(
     from promptpex.cli.output import print_json
     from promptpex.core.errors import SpecError
     from promptpex.workflow.authoring import extract
-    from promptpex.workflow.project_files import files_of, require_files
+    from promptpex.workflow.project_files import named_files
 
-    require_files(None, cases)
-    files = files_of(prompt, spec=spec, suite=cases)
+    files = replace(named_files(prompt, suite=cases), **({"spec": spec} if spec else {}))
     if bring or more_rules:
         return _update(files, as_json, flags, more_rules)
     if files.spec.exists() and not force:

@@ -199,9 +199,6 @@ def _gate_several(meant: MeantRuns, resolved: Resolved, asked: _Wanted, layout: 
     input.
 
     Limits of single models hold where the model is, and those on metrics where the metric is.
-
-    Raises:
-        InputError: none of the runs has such a model, or such a metric; about one nothing can be decided.
     """
     from promptpex.core.errors import InputError
     from promptpex.report.gate import require_metrics
@@ -259,9 +256,6 @@ def _gated(
 
     Args:
         metrics_of_all: where this is one of several runs, is given its metrics; limits on others are left out then.
-
-    Raises:
-        InputError: it has not ended, has nothing scored, cannot be read, or cannot be held against the limits.
     """
     from promptpex.cli.command_session import report_options
     from promptpex.cli.progress import notices
@@ -329,7 +323,6 @@ def _held_against(baseline: str | None, most: Fraction | None) -> tuple[str, flo
 
 
 def _risen(held: tuple[str, float], summary: Summary, folder: Path, results: Path) -> Regressions:
-    """The run held against a baseline."""
     from promptpex.cli.output import tell
     from promptpex.workflow.comparison.find_baseline import against_baseline, baseline
 

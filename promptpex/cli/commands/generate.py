@@ -211,7 +211,6 @@ def _dry(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]) -> 
 
 
 def _made_of(todo: Plan) -> dict[str, int]:
-    """How many cases are to be made, by what their ids begin with."""
     counts: Counter[str] = Counter()
     for target, count in todo.make:
         counts[target.stem] += count

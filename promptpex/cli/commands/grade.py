@@ -247,11 +247,7 @@ def port_of(project: GradingProject, grader: str | None, first: int) -> GradingP
 
 
 def grader_name(given: str | None, folder: Path) -> str:
-    """The name that is given, else git's user in this folder, else the name of the account.
-
-    Raises:
-        ConfigError: the name is empty or too long, or there is none.
-    """
+    """The name that is given, else git's user in this folder, else the name of the account."""
     if given is None:
         name = _of_git(folder) or _of_account()
         if not name:

@@ -105,13 +105,11 @@ def _files(imported: Imported, out: Path | None, flags: dict[str, Any], *, force
 
 
 def _counts(imported: Imported) -> dict[str, int]:
-    """How many cases and runs there are."""
     suites = [part.suite for part in (imported, *imported.further) if part.suite is not None]
     return {"cases": sum(len(suite.cases) for suite in suites), "runs": len(imported.runs)}
 
 
 def _notes(imported: Imported) -> dict[str, Any]:
-    """What came over, and what did not as it was."""
     kinds = {"changed": "changed", "left_out": "left out"}
     notes = {key: [note.to_dict() for note in imported.notes if note.became == kind] for key, kind in kinds.items()}
     return {"came_over": dict(imported.over), **notes}

@@ -79,7 +79,6 @@ def _is_ours(file: Path, text: str) -> bool:
 
 
 def _keep_schemas(folder: Path) -> None:
-    """Writes the schemas that files of the folder name, those of people too."""
     from promptpex.documents.schema_ref import keep_schema
 
     for file in (folder / SETTINGS_FILE, *sorted(folder.glob("*.spec.yaml")), *sorted(folder.glob("*.cases.yaml"))):
@@ -171,11 +170,7 @@ SETTINGS = """# Settings of promptpex; environment (PROMPTPEX_...) and flags go 
 
 @contextmanager
 def written_to(folder: Path) -> Iterator[None]:
-    """Makes the folder, and an error of the file system one that says what to do.
-
-    Raises:
-        ConfigError: the folder cannot be made or written.
-    """
+    """Makes the folder, and an error of the file system one that says what to do."""
     from promptpex.core.errors import ConfigError
 
     try:

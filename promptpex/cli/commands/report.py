@@ -89,7 +89,6 @@ def _of_several(
 
 
 def _read(folder: Path, resolved: Resolved) -> AnyRun:
-    """The run of a folder, by the judges that count."""
     from promptpex.report import runs
 
     least = resolved.settings.min_agreement if resolved.given("min_agreement") else None
@@ -104,7 +103,6 @@ def _open(page: Path, opened: bool) -> None:
 
 
 def _weighed(folder: Path, least: float) -> Run:
-    """The run of a folder with the judges that agree with people, by the calibrations of now."""
     from promptpex.cli.progress import notices
     from promptpex.report import runs
     from promptpex.workflow.execution.reweighing import reweighed

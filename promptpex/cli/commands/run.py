@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
     from promptpex.workflow.execution.subset import Subset
-    from promptpex.workflow.project_files import Files
     from promptpex.workflow.session import Session
 
 
@@ -81,14 +80,15 @@ def command(
     chosen = options.subset_of(flags)
     named = None if name is None else checked_name(name)
     if is_one_file(prompts):
-        return _run_one(prompts[0], (spec, cases), chosen, named, flags, as_json=as_json, full=full, opened=opened)
+        return _run_one(prompts[0], spec, cases, chosen, named, flags, as_json=as_json, full=full, opened=opened)
     refuse_files_of_one(spec=spec, cases=cases)
     return _run_several(prompts, chosen, named, flags, as_json=as_json, full=full, opened=opened)
 
 
 def _run_one(
     prompt: Path,
-    beside: tuple[Path | None, Path | None],
+    spec: Path | None,
+    cases: Path | None,
     subset: Subset,
     name: str | None,
     flags: dict[str, Any],
@@ -102,30 +102,25 @@ def _run_one(
     from promptpex.cli.run_ending import exit_code, show_run
     from promptpex.report.runs import read_for_report
     from promptpex.report.terminal.ending import PAGE
-    from promptpex.workflow.project_files import files_of, require_files
+    from promptpex.workflow import pipeline
+    from promptpex.workflow.project_files import named_files
 
-    require_files(*beside)
-    files = files_of(prompt, spec=beside[0], suite=beside[1])
-    with reporting_all_problems(prompt, *beside):
-        run, folder, totals, stopped = work(flags, _job(files, subset, name), start=prompt.parent)
-    if folder is not None:
-        run = read_for_report(folder)
-    summary = show_run(run, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
-    if opened and not stopped and folder is not None:
-        open_report(folder / PAGE)
-    run_settings = run.manifest.settings
-    fail_above, allow_missing = run_settings["fail_above"], run_settings["allow_missing_models"]
-    return exit_code(summary, stopped=stopped, fail_above=fail_above, allow_missing=allow_missing)
+    files = named_files(prompt, spec=spec, suite=cases)
 
-
-def _job(files: Files, subset: Subset, name: str | None) -> Callable[[Session], Awaitable[Any]]:
     async def job(session: Session) -> Any:
-        from promptpex.workflow.pipeline import run
-
-        made, folder = await run(session, files, subset, name=name)
+        made, folder = await pipeline.run(session, files, subset, name=name)
         return made, folder, asdict(session.meter.total), session.client.cancelled
 
-    return job
+    with reporting_all_problems(prompt, spec, cases):
+        run, folder, totals, stopped = work(flags, job, start=prompt.parent)
+    if folder is not None:
+        run = read_for_report(folder)
+    summary = show_run(run, folder, as_json=as_json, totals=totals, prompt=prompt, full=full)
+    if opened and not stopped and folder is not None:
+        open_report(folder / PAGE)
+    made_with = run.manifest.settings
+    fail_above, allow_missing = made_with["fail_above"], made_with["allow_missing_models"]
+    return exit_code(summary, stopped=stopped, fail_above=fail_above, allow_missing=allow_missing)
 
 
 def _run_several(

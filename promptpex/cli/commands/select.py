@@ -120,11 +120,7 @@ def command(
 
 
 def _goes_in(not_kept: Sequence[str], allowed: bool) -> bool:
-    """Whether the chosen candidates go into the spec: the user is asked where an FFR limit is not kept.
-
-    Raises:
-        ConfigError: there is nobody to ask.
-    """
+    """Whether the chosen candidates go into the spec: the user is asked where an FFR limit is not kept."""
     if allowed or not not_kept:
         return True
     if not sys.stdin.isatty():

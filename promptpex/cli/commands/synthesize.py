@@ -98,17 +98,16 @@ def command(
     notes on bad outputs. With --author none candidates are only run, on the outputs of the latest run, or of --run or
     --labels, with labels from PROMPT.grades.jsonl or --labels.
     """
-    from promptpex.workflow.project_files import files_of, require_files
+    from promptpex.workflow.project_files import named_files
     from promptpex.workflow.synthesis.synthesizing import SynthesisWishes
     from promptpex.workflow.synthesis.trying_candidates import TrialWishes
 
-    require_files(spec, cases)
     if versions and since is not None:
         raise click.UsageError("--since looks into git, and --versions names files: leave one out")
     how = options.label_rules(flags)
     watched = sys.stderr.isatty() and not flags.get("quiet")
     wishes = SynthesisWishes(versions, since, spec_rules, infer, from_notes, how, watched)
-    files = files_of(prompt, spec=spec, suite=cases)
+    files = named_files(prompt, spec=spec, suite=cases)
     if dry_run:
         return _dry(files, wishes, as_json, flags)
     return _synthesize(files, wishes, TrialWishes(run_, labels, how), tagged, as_json, flags)
@@ -230,7 +229,6 @@ def _say_trial(tried: Trial, folder: Path) -> None:
 
 
 def _origin(criterion: Criterion) -> str:
-    """Where a criterion comes from, in a word or two."""
     if criterion.version or criterion.rule:
         return criterion.version or tr("rule {rule}", rule=criterion.rule)
     if criterion.origin != "extracted":

@@ -97,5 +97,4 @@ def _may_be_compared(run: ListedRun, card: ReportCard) -> bool:
 
 
 def _bar(figure: CardFigure) -> Bar | None:
-    """A share's place on an axis from 0 to 100%."""
     return Bar.of(figure.low, figure.estimate, figure.high)

@@ -34,7 +34,6 @@ JsonData = dict[str, Any]
 
 
 def shown(text: str, most: int) -> JsonData:
-    """A text for the page, and how many characters of it were left out."""
     return {"text": text[:most], "more": max(0, len(text) - most)}
 
 
@@ -77,13 +76,11 @@ def item_view(
 
 
 def _stale_views(desk: GradingDesk, item: Example, grader: str) -> JsonData:
-    """By subject, what was said of an output under an older wording, which no longer counts."""
     views = {one.id: _stale_view(desk.book, item, one, grader) for one in desk.subjects}
     return {name: view for name, view in views.items() if view is not None}
 
 
 def own_policy(policy: str) -> str:
-    """The name of a policy without the turn of the random sample that it used up."""
     return policy.partition(" after ")[0]
 
 
@@ -214,7 +211,6 @@ def _stand(progress: Progress, counts: GradeCounts) -> list[str]:
 
 
 def _people(desk: GradingDesk) -> list[str]:
-    """How much each of them graded, where there are several."""
     graders = desk.book.graders
     if len(graders) < 2:
         return []
@@ -223,7 +219,6 @@ def _people(desk: GradingDesk) -> list[str]:
 
 
 def _how_chosen(desk: GradingDesk) -> list[str]:
-    """How the graded outputs were chosen."""
     own = (grade for item in desk.pool for grade in desk.book.given_on(item))
     tally = Counter({grade.key: own_policy(grade.policy) or tr("by hand") for grade in own}.values())
     chosen = ", ".join(f"{name} {count}" for name, count in tally.most_common())

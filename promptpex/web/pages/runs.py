@@ -104,7 +104,6 @@ def _report(site: Site, run: ListedRun) -> str:
 
 
 def _on_site(site: Site, before: RunBefore, run: ListedRun) -> RunBefore:
-    """The run before as the server shows it."""
     key = site.runs.key(before.folder)
     if key not in site.runs.folders():
         return replace(before, address="")
@@ -113,7 +112,6 @@ def _on_site(site: Site, before: RunBefore, run: ListedRun) -> RunBefore:
 
 
 def _stamp_before(run: ListedRun) -> Hashable:
-    """What changes whenever the run before a run does, or is another one."""
     earlier = made_earlier(run.folder)[:MOST_EARLIER]
     return tuple((folder, stamp_of(folder, (MANIFEST, REPORT))) for folder in earlier)
 

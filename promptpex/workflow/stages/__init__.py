@@ -31,7 +31,6 @@ def unregister(name: str) -> None:
 
 
 def stages(part: str | None = None) -> tuple[Stage, ...]:
-    """All stages, or those of one part, in the order in which they ask."""
     own = {stage.name: stage for one in ([part] if part in PARTS else PARTS) for stage in _built_in(one)}
     known = {**own, **_registered}.values()
     return tuple(stage for stage in known if part in (None, stage.part))
@@ -48,7 +47,6 @@ def find(name: str) -> Stage:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all stages."""
     return tuple(stage.name for stage in stages())
 
 

@@ -217,7 +217,6 @@ class PlannedRun:
 
     @cached_property
     def missing(self) -> list[Output]:
-        """An output of typical length for each that is still to be asked for."""
         text = "x" * 4 * TYPICAL_ANSWER
         return [_output(cell, text) for cell, request in self.requests if request.id not in self.replies]
 

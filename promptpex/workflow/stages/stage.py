@@ -130,10 +130,8 @@ class Workload:
 
     @property
     def variants(self) -> int:
-        """Longer variants of the new cases."""
         return self.new_cases * self.settings.expansion
 
     @property
     def outputs(self) -> int:
-        """Outputs of one model under test."""
         return self.cases * self.settings.repeats

@@ -21,7 +21,6 @@ TYPICAL_CHECKS = 150
 
 
 def _rules_answer_tokens(work: Workload) -> int:
-    """Of a request for rules, each with its source and, where cases aim at it, its inverse."""
     each = TYPICAL_RULE * (1.5 if work.settings.inverse_cases else 1)
     return ceil(min(work.rules, RULES_PER_REQUEST) * each)
 
@@ -35,7 +34,6 @@ def _case_tokens(work: Workload) -> int:
 
 
 def _read_at_once(cases: int) -> int:
-    """Requests by which a judge reads so many cases for their validity."""
     return ceil(cases / validity.CASES_PER_REQUEST)
 
 

@@ -125,14 +125,12 @@ def metric_problems_beside(prompt: Path) -> list[Problem]:
 
 
 def metric_problems_of(file: Path) -> list[Problem]:
-    """The problems of one metric's file, by line."""
     metric, problems = examine_metric(file)
     tried = _when_tried(metric, file) if metric is not None else []
     return sorted([*problems, *tried], key=lambda problem: problem.line or 0)
 
 
 def _when_tried(metric: Metric, file: Path) -> list[Problem]:
-    """Code that does not parse, and criteria that cannot be filled in, within the limits of every run."""
     failures = _of_code(metric.code, metric.language) if metric.code else _of_criteria(metric)
     return [Problem(path=str(file), message=message) for message in failures]
 

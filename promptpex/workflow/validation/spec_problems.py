@@ -21,7 +21,6 @@ from promptpex.core.ids import canonical
 from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite, VariableSpec
 from promptpex.documents.editable_file import Reading
 from promptpex.judging.rule_features import has_condition
-from promptpex.specs.extract import declared
 from promptpex.specs.file import examine
 
 
@@ -68,12 +67,7 @@ def against_prompt(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[P
 
 
 def read_for_prompt(path: Path, prompt: Prompt) -> Spec:
-    """The spec in this file, to be used with the prompt.
-
-    Raises:
-        SpecError: as ``read_spec``; also for a condition or an input check on a variable that the prompt does not
-            take, which would leave every output unscored, or make every case invalid.
-    """
+    """The spec in this file, to be used with the prompt."""
     reading = examine(path)
     reading.require()
     return replace(reading, problems=tuple(against_prompt(path, reading, prompt))).require()
@@ -133,7 +127,6 @@ def against_cases(
 
 
 def _variables(suite: Suite) -> frozenset[str]:
-    """The variables that any case of a suite has a value for."""
     return frozenset(name for case in suite.cases for name in case.inputs)
 
 
@@ -293,6 +286,8 @@ def equal_inputs(path: Path, reading: Reading[Suite]) -> Iterator[Problem]:
 
 def _allowed(spec: Spec | None, prompt: Prompt | None) -> dict[str, list[VariableSpec]]:
     """What spec and front matter say of each variable."""
+    from promptpex.specs.extract import declared  # a run loads nothing that extracts
+
     allowed = {name: [variable] for name, variable in (spec.inputs.items() if spec is not None else ())}
     if prompt is None:
         return allowed

@@ -131,7 +131,6 @@ def _there(path: Path) -> Path | None:
 
 
 def _named_prompt(path: Path, stem: str) -> Path | None:
-    """The prompt that a spec or case file names in its own folder, else one of its own name beside it."""
     for reader in (spec_file.examine, case_file.examine):
         named = reader(path).record.prompt if path.exists() else ""
         if named and is_inside(path.parent / named, path.parent) and (path.parent / named).is_file():
@@ -320,7 +319,6 @@ def _schemas(path: Path, reading: Reading[Spec]) -> list[Problem]:
 
 
 def _without_cases(path: Path, reading: Reading[Suite]) -> list[Problem]:
-    """That a file which can be read has no case to run."""
     suite = reading.usable
     problem = _problem_of(lambda: case_file.usable_cases(suite, path)) if suite is not None else None
     return [problem] if problem is not None else []
@@ -343,9 +341,6 @@ def confirm_prompts(paths: Iterable[Path | str]) -> list[Path]:
 
     Returns:
         The specs that were written.
-
-    Raises:
-        SpecError: a spec that cannot be edited in place.
     """
     written: list[Path] = []
     with check_time():
@@ -358,11 +353,7 @@ def confirm_prompts(paths: Iterable[Path | str]) -> list[Path]:
 
 
 def drop_checks(paths: Iterable[Path | str], rules: Collection[str]) -> list[str]:
-    """Removes the checks of some rules from the one spec of these files, and says of each what is gone.
-
-    Raises:
-        SpecError: there is not one spec, it has no such rule, the rule has no check, or the file cannot be edited.
-    """
+    """Removes the checks of some rules from the one spec of these files, and says of each what is gone."""
     specs = list(dict.fromkeys(path for _, path in files_with_spec(paths)))
     if len(specs) != 1:
         raise SpecError(f"--drop-check is for one spec, and {len(specs)} are named here; name its prompt")
