@@ -42,8 +42,6 @@ async def baseline(
     """A suite of at most ``count`` cases (1 to 200) without rules, with the ids ``b1``, ``b2``, ...
 
     Args:
-        author: who writes them.
-        suite_for: the prompt's file name, as the suite should name it.
         spec: only for reading values of typed variables; the author does not see it.
 
     Raises:
@@ -64,7 +62,6 @@ async def baseline(
 
 
 def request_text(prompt: Prompt, count: int, instructions: str = "") -> Rendered:
-    """The rendered template that asks for the whole baseline."""
     return render(TEMPLATE, prompt=prompt.text(), variables=prompt.variables, count=count, instructions=instructions)
 
 
@@ -75,7 +72,6 @@ def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
 
 
 def _roomy(author: RoleModel, count: int) -> RoleModel:
-    """The author with room for the whole list in one reply."""
     room = max(author.defaults.max_tokens or 0, count * TOKENS_A_CASE)
     return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))
 

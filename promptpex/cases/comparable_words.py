@@ -16,7 +16,6 @@ def folded(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The runs of letters, marks and digits in a text, case folded, in NFKC."""
     plain = normal_form("NFKC", text).casefold()
     return "".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in plain).split()
 

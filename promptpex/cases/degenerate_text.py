@@ -67,8 +67,7 @@ def scripts_of(text: str) -> Counter[str]:
 @lru_cache(maxsize=8192)
 def script_of(char: str) -> str:
     """The script of a letter, ``Other`` for the rarer ones; empty for anything else: modifiers, ordinal signs and
-    fullwidth forms, which occur in texts of any script, and letters of no script in particular.
-    """
+    fullwidth forms, which occur in texts of any script, and letters of no script in particular."""
     match = _letter().fullmatch(char)
     return match.lastgroup or "" if match is not None else ""
 
@@ -91,7 +90,6 @@ def of_language(tag: str) -> frozenset[str]:
 
 
 def wants_marks(tag: str) -> bool:
-    """Whether a long text of this language has to have letters beyond ASCII."""
     return tag.replace("_", "-").split("-")[0].lower() in _MARKED
 
 

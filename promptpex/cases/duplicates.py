@@ -49,7 +49,6 @@ def duplicates(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> list[D
     """All pairs of duplicates, in the order of the cases.
 
     Args:
-        cases: of one suite.
         threshold: similarity (0..1, of the normalised texts) from which two cases are near-duplicates; above 1, only
             exact and normalised ones are named.
     """
@@ -187,7 +186,6 @@ class Situation:
 
     Attributes:
         stems: the beginnings of the longer words of its texts.
-        wording: all their words.
         numbers: the numbers in them, ids aside.
         rest: its other values, ids masked.
     """
@@ -231,5 +229,4 @@ def _ratio(a: str, b: str) -> float:
 
 
 def _is_record(text: str) -> bool:
-    """Whether a text is JSON or the like, whose words are names of keys."""
     return text.lstrip().startswith(("{", "[")) and text.rstrip().endswith(("}", "]"))

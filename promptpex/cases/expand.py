@@ -44,8 +44,6 @@ class Expanding:
 
     Attributes:
         times: how often a case may grow: 0 = never, 1 = once, 2 = its variant grows once more.
-        samples: real inputs given as examples.
-        instructions: the owner's note for this stage.
     """
 
     times: int = 1
@@ -222,7 +220,6 @@ def _shown(case: Case, spec: Spec, names: tuple[str, ...]) -> str:
 
 
 def _roomy(author: RoleModel, count: int) -> RoleModel:
-    """The author with room for the variants of so many cases in one reply."""
     room = max(author.defaults.max_tokens or 0, count * TOKENS_A_VARIANT)
     return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))
 

@@ -54,13 +54,10 @@ class Expected:
     """What came of the attempt to find a case's expected output.
 
     Attributes:
-        case: its id.
         text: the expected output; None = there is none, and ``reason`` says why.
-        model: the reference model's label.
         score: median of the judges' scores, 0..1; None where no judge could be read.
         reason: why there is none, or the reason of the judge whose score is nearest to the median.
         scores: of each judge that could be read, by its label.
-        tries: how many answers were asked for.
     """
 
     case: str
@@ -99,12 +96,9 @@ async def expected_outputs(
     Where it does not, the reference model is asked again, and the best answer counts.
 
     Args:
-        cases: those to answer.
-        answer: asks the reference model.
         judges: each scores every answer; a judge that cannot be read has no say, and more than half must have one.
         threshold: lowest median, 0..1.
         retries: times that a case is asked again; one without a score is not.
-        instructions: the owner's note for the judges.
 
     Raises:
         ValueError: no judges.

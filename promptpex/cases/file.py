@@ -39,9 +39,6 @@ def read_suite(
         spec: where given, a case has to name one of its rules, or one that was deleted (a warning).
         lost: what a case of people's that names no rule is: an error, or a ``warning`` where it is to stay.
         prompt: where given, a case must have a value for each of its variables and no other.
-
-    Raises:
-        SuiteError: the first mistake, with file and line.
     """
     return examine(path, spec, prompt, lost=lost).require()
 
@@ -61,11 +58,7 @@ def examine(
 
 
 def usable_cases(suite: Suite, path: Path | str) -> tuple[Case, ...]:
-    """The cases of this file that a run asks.
-
-    Raises:
-        SuiteError: there is none.
-    """
+    """The cases of this file that a run asks."""
     usable = suite.usable()
     if not usable:
         raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=path)
@@ -78,7 +71,6 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
     In YAML what has not changed keeps every byte; in JSON lines unchanged lines do.
 
     Raises:
-        SuiteError: the file on disk is broken (it is left as it is), or cannot be edited in place.
         OSError: it cannot be written.
     """
     ending = _ending(path)

@@ -213,7 +213,6 @@ class _NewCases:
         return [*self._kept, *self._made]
 
     def missing(self) -> list[tuple[Target, int]]:
-        """The targets that still want cases, with how many."""
         left = ((target, self._room[target.inputs_fingerprint]) for target in self._targets)
         return [(target, room) for target, room in left if room > 0]
 
@@ -229,7 +228,6 @@ class _NewCases:
                 self._add(target, case)
 
     def with_alike(self) -> list[Case]:
-        """The new cases, with those kept back where nothing better came."""
         for target, case in self._alike:
             if self._room[target.inputs_fingerprint] > 0:
                 self._add(target, case)
@@ -277,12 +275,10 @@ def _case(item: Any, target: Target, spec: Spec) -> Case:
 
 
 def _readable(item: type[BaseModel], text: str) -> list[BaseModel]:
-    """The cases that stand whole in a broken reply."""
     return [item.model_validate(each) for each in whole_objects(text) if reads(item, each)]
 
 
 def _roomy(author: RoleModel, count: int) -> RoleModel:
-    """The author with room for all cases in one reply."""
     room = max(author.defaults.max_tokens or 0, min(MOST_TOKENS, count * TOKENS_A_CASE))
     return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))
 
@@ -356,9 +352,6 @@ async def replace_invalid(
     """The suite with its unusable cases marked and, up to ``rounds`` times, replaced by new ones.
 
     Args:
-        author: writes the replacements.
-        suite: as generated.
-        options: of the generation that made it.
         rounds: how often new cases are made in the place of invalid ones; 0 = they are only marked.
 
     Raises:

@@ -91,7 +91,6 @@ def json_artifact(text: str, variables: Sequence[str]) -> str | None:
 
 
 def fenced(text: str) -> bool:
-    """Whether the whole text is one code fence."""
     lines = text.strip().splitlines()
     marks = [number for number, line in enumerate(lines) if line.strip().startswith(("```", "~~~"))]
     return len(lines) > 1 and marks == [0, len(lines) - 1] and lines[-1].strip() in ("```", "~~~")
@@ -254,8 +253,6 @@ class LintFinding:
     """One thing that is wrong with a case.
 
     Attributes:
-        code: which kind of thing.
-        message: in words, with the variable.
         severity: ``error``: not usable; ``warning``: worth a look.
     """
 
@@ -271,8 +268,6 @@ def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None =
     """What is wrong with a case, by code alone; empty when nothing is.
 
     Args:
-        case: the case.
-        prompt: whose variables it has to fill.
         spec: whose rules it must not state, and whose types its values must have.
         suite_language: BCP 47 tag of the language that inputs have to be in, where one is set. Without it, a
             script that is not the prompt's is only a warning, and none where the case's rule or the input spec speaks
@@ -295,13 +290,11 @@ def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None =
 def lint_all(
     suite: Suite, *, prompt: Prompt, spec: Spec, suite_language: str | None = None
 ) -> dict[str, list[LintFinding]]:
-    """The findings of each case that has some, by its id."""
     each = ((case.id, lint(case, prompt=prompt, spec=spec, suite_language=suite_language)) for case in suite.cases)
     return {name: findings for name, findings in each if findings}
 
 
 def errors(findings: Sequence[LintFinding]) -> list[LintFinding]:
-    """Those that make a case unusable."""
     return [finding for finding in findings if finding.severity == "error"]
 
 

@@ -125,7 +125,6 @@ class Portion:
 
     Attributes:
         target: the rule or inverse, in its scenario.
-        count: cases that are wanted.
         answerable: how many of them, the first ones, have the answer in their context; None: there is no context.
     """
 
@@ -148,16 +147,13 @@ class Batch:
 
     @property
     def count(self) -> int:
-        """Cases that are wanted in all."""
         return sum(part.count for part in self.parts)
 
     @property
     def scenario(self) -> Scenario | None:
-        """The scenario of its parts."""
         return self.parts[0].target.scenario
 
     def alone(self) -> list[Batch]:
-        """A request for each of its parts."""
         return [replace(self, parts=(part,)) for part in self.parts]
 
 
@@ -177,11 +173,7 @@ def batches(make: Iterable[tuple[Target, int]], rules_per_request: int) -> list[
 
 
 def with_contexts(requests: Sequence[Batch], prompt: Prompt, spec: Spec, kept: Sequence[Case]) -> list[Batch]:
-    """The requests with the share of their cases whose context holds the answer, where the author writes contexts.
-
-    Args:
-        kept: the cases that are there.
-    """
+    """The requests with the share of their cases whose context holds the answer, where the author writes contexts."""
     context = context_variable(prompt, spec)
 
     def writing(batch: Batch) -> bool:
@@ -264,12 +256,10 @@ def free_variables(prompt: Prompt, scenario: Scenario | None) -> tuple[str, ...]
 
 
 def reply_to(prompt: Prompt, batch: Batch) -> type[BaseModel]:
-    """The shape of the reply to a batch."""
     return reply_type(free_variables(prompt, batch.scenario), batch.count, _named_aims(batch))
 
 
 def item_type(prompt: Prompt, batch: Batch) -> type[BaseModel]:
-    """The shape of one case of that reply."""
     return case_type(free_variables(prompt, batch.scenario), _named_aims(batch))
 
 
@@ -347,7 +337,6 @@ def _known(batch: Batch, existing: Sequence[Case]) -> list[str]:
 
 
 def _line(case: Case, values: str) -> str:
-    """A case on one line, behind the aim that it is for."""
     refused = f" (not usable: {cut(' '.join(case.invalid.split()), OTHER_CASE)})" if case.invalid is not None else ""
     return f"{case.rule}{'-inverse' if case.inverse else ''}: {values}{refused}"
 

@@ -89,7 +89,6 @@ def balance_answerable(kept: Iterable[Case], wanted: Sequence[tuple[str, int]]) 
     of what it aims at decides, so that not all rules get one kind and all inverses the other.
 
     Args:
-        kept: the cases that are there.
         wanted: the stem of the target and the number of cases, for each request in order.
     """
     records = [case.answer_in_context for case in kept if case.invalid is None]
@@ -131,8 +130,6 @@ class Generation:
         rules_per_request: rules that one request may cover, each with its inverse.
         extra: cases that a target should have beyond the usual number, by ``Target.inputs_fingerprint``; see ``more``.
         scenarios: each rule is put to the test in each of them; none = once, without.
-        samples: real inputs given as examples.
-        instructions: the owner's note for this stage.
         language: BCP 47 tag of the language that inputs have to be in; None = the prompt's.
         own_count: whether people's cases of a rule or inverse count among these numbers, unless it has stale ones.
         replace: whether cases beyond these numbers go.
@@ -155,9 +152,6 @@ class Target:
     """What cases are aimed at.
 
     Attributes:
-        rule: the rule.
-        inverse: whether its inverse is aimed at.
-        scenario: the scenario, if there are any.
         inputs_fingerprint: hash of what the cases depend on.
         count: how many generated cases there should be.
         extra: whether its cases are those beyond the usual number.
@@ -172,7 +166,6 @@ class Target:
 
     @property
     def text(self) -> str:
-        """The words of the rule or of the inverse."""
         return (self.rule.inverse or "") if self.inverse else self.rule.rule
 
     @property
@@ -182,12 +175,10 @@ class Target:
 
     @property
     def place(self) -> tuple[str, bool, str | None]:
-        """Rule, side and scenario, as a case of it names them."""
         return self.rule.id, self.inverse, self.scenario.name if self.scenario else None
 
     @property
     def stem(self) -> str:
-        """What the ids of its cases begin with."""
         return f"{self.aim}-{slug(self.scenario.name)}" if self.scenario else self.aim
 
 
@@ -211,7 +202,6 @@ class Plan:
 
     @property
     def missing(self) -> int:
-        """How many cases will be asked for."""
         return sum(count for _, count in self.make)
 
 

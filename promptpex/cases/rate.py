@@ -97,7 +97,6 @@ def reply_type(count: int) -> type[BaseModel]:
 
 
 def _aims(spec: Spec) -> list[str]:
-    """A line for each promise and each way to break one."""
     rules = [rule for rule in spec.rules if not rule.stale]
     texts = [(rule.id, "promise", rule.rule) for rule in rules]
     texts += [(rule.inverse_id, "failure", rule.inverse) for rule in rules if rule.inverse]
@@ -162,7 +161,6 @@ class Kept:
 
 
 def own_cases(suite: Suite) -> list[Case]:
-    """People's cases that are run, which always stay."""
     return [case for case in suite.usable() if case.origin != "generated"]
 
 

@@ -50,8 +50,6 @@ def read_samples(
             table of cases, or cases as JSON lines, will do as well.
         variables: of the prompt. A sample of one variable is its value; else a line a variable.
         path: the prompt file, which file names are relative to.
-        seed: of the shuffling.
-        limit: how many are kept.
 
     Raises:
         ConfigError: another shape, a variable that the prompt does not have, a file that is missing, broken or
@@ -187,9 +185,7 @@ def read_scenarios(value: Any, *, variables: Sequence[str], path: Path | str | N
     """The scenarios that ``value`` describes; none for None.
 
     Args:
-        value: what stands under ``scenarios``.
         variables: of the prompt; a scenario can fix no others.
-        path: the file it stands in, for errors.
 
     Raises:
         ConfigError: another shape, an unknown key, a name that is missing or used twice, a constraint that is not

@@ -39,7 +39,6 @@ class Validity:
     """Whether one case is valid.
 
     Attributes:
-        case: its id.
         status: ``valid``, ``invalid``, or ``unknown`` where a model was needed and none could be read or was sure.
         reasons: why it is not valid, or not known to be, a sentence each.
         source: ``code``, or ``judge:`` and the model's label.
@@ -58,9 +57,6 @@ class ValidityCheck:
     Attributes:
         judge: reads the sentences of the input spec; usually the author. None: code alone decides, and what it cannot
             decide is unknown.
-        instructions: the owner's note for the judge.
-        suite_language: as in ``lint``.
-        emit: is told about the stage and what came of it.
     """
 
     prompt: Prompt
@@ -113,7 +109,6 @@ def narrow_conditions(spec: Spec, cases: Iterable[Case]) -> dict[str, str]:
 
 
 def _decided(problems: Iterable[str]) -> list[str]:
-    """The problems of checks that could look."""
     return [problem for problem in problems if "could not be checked" not in problem]
 
 

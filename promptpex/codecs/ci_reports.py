@@ -29,11 +29,8 @@ class JUnitCase:
     """One case of a suite.
 
     Attributes:
-        classname: what it is grouped by.
-        name: its own name.
         outcome: whether it passed, failed, is in error, or could not be decided (``skipped``).
         kind: what sort of failure or error it is, in a word.
-        message: that in a line.
         details: the lines below; ``kind``, ``message`` and ``details`` are not written for a case that passed.
         seconds: how long it took; None = not known.
     """
@@ -123,7 +120,6 @@ def workflow_command(name: str, message: str, properties: Mapping[str, str | int
 
 
 def plain_line(text: str) -> str:
-    """A line for the log of a step in which the runner finds no command."""
     return " ".join(visible(text).splitlines()).strip()
 
 

@@ -43,14 +43,8 @@ def lines(
     """What a job of ``table_process`` says of a file, line by line.
 
     Args:
-        given: its arguments.
-        kind: what it reads, for sentences.
         links: whether a link is followed, within its project.
         in_total: whether all lines together are bounded; each of them is in any case.
-
-    Raises:
-        InputError: (as ``error``) the library or the file is missing, it is another kind of file, or it holds far more
-            than its size explains.
     """
     library = "openpyxl" if job == "excel" else "pyarrow"
     spec = find_spec(library)

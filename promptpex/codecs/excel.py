@@ -46,10 +46,6 @@ def rows(
 
     Args:
         sheet: its name; by default the only one, or the first.
-
-    Raises:
-        InputError: (as ``error``) the file is missing, no workbook, holds far more than its size explains, or has no
-            such sheet; or openpyxl is not installed.
     """
     lines = map(json.loads, confined_tables.lines("excel", path, sheet, kind="Excel", what=what, error=error))
     names = next(lines)
@@ -69,7 +65,6 @@ def dumps(table: Sequence[Sequence[Any]], *, title: str = "cases") -> bytes:
     """Rows of texts, numbers, truth values and None as a workbook of one sheet; no cell is a formula.
 
     Raises:
-        InputError: openpyxl is not installed.
         ValueError: a text holds what a cell cannot (``UNFIT``), or is too long.
     """
     try:

@@ -49,7 +49,6 @@ def _refuse_halves(text: str, value: object) -> None:
 
 
 def holds_half(value: object) -> bool:
-    """Whether a text or key of a JSON value holds a lone surrogate."""
     return has_surrogate(json.dumps(value, ensure_ascii=False))
 
 
@@ -85,7 +84,6 @@ class ValueReader:
 
     Args:
         text: of JSON values between which other signs may stand.
-        path: the file, for errors.
     """
 
     def __init__(self, text: str, path: Path) -> None:
@@ -100,7 +98,6 @@ class ValueReader:
         return self._line
 
     def skip(self, sign: str) -> bool:
-        """Whether the next sign is this one, which is then behind us."""
         self._blank()
         is_next = self._text.startswith(sign, self._place)
         self._place += len(sign) if is_next else 0
@@ -112,11 +109,7 @@ class ValueReader:
         return self._place >= len(self._text)
 
     def value(self) -> object:
-        """The next value.
-
-        Raises:
-            InputError: it is not JSON, or is nested too deeply; with the line.
-        """
+        """The next value."""
         begin = self._place
         try:
             value, self._place = DECODER.raw_decode(self._text, begin)
@@ -130,7 +123,6 @@ class ValueReader:
         return value
 
     def fail(self, message: str, place: int | None = None) -> InputError:
-        """The error that something is wrong here, or at this place of the text."""
         line = self._text.count("\n", 0, self._place if place is None else place) + 1
         return InputError(message, path=self._path, line=line)
 

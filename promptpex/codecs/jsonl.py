@@ -82,9 +82,6 @@ def parse(
 
     Args:
         cut_tail: leave out a last line without a line end that is not JSON: what a killed writer leaves behind.
-
-    Raises:
-        InputError: (as ``error``) a line that is not JSON, with its number.
     """
     raw = text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
     yield from values(_split(BytesIO(raw)), path, error, cut_tail)
@@ -104,9 +101,6 @@ def read(
     Args:
         longest: bytes of the longest line that is read; by default there is no limit.
         lenient: read what only Python writes, too: NaN, infinities, lone surrogates; outputs of models hold them.
-
-    Raises:
-        InputError: (as ``error``) also for a file that is missing or cannot be read.
     """
     yield from values(raw_lines(path, what=what, error=error, longest=longest), path, error, cut_tail, lenient)
 
@@ -124,9 +118,6 @@ def raw_lines(
     Args:
         links: whether a symbolic link is followed, within its project.
         longest: bytes of the longest line that is read; by default there is no limit.
-
-    Raises:
-        InputError: (as ``error``) the file is missing or cannot be read, or a line is too long.
     """
     try:
         with unpacked(opened(Path(path), error=error, what=what, links=links), Path(path)) as file:
@@ -141,11 +132,7 @@ def raw_lines(
 def whole_lines(
     path: Path | str, *, what: str, error: type[InputError] = InputError, links: bool = True
 ) -> Iterator[bytes]:
-    """The lines of a file of our own that may hold millions, with their line ends; a cut last line is left out.
-
-    Raises:
-        InputError: (as ``error``) the file is missing or cannot be read.
-    """
+    """The lines of a file of our own that may hold millions, with their line ends; a cut last line is left out."""
     try:
         with opened(Path(path), error=error, what=what, links=links) as file:
             for line in file:
@@ -218,7 +205,6 @@ class Appender:
 
     Args:
         append: whether what the file holds stays.
-        mode: the permissions of a new file.
 
     Raises:
         OSError: the file cannot be written, or is a link, a device or a pipe.
@@ -239,5 +225,4 @@ class Appender:
             data = data[self._file.write(data) :]
 
     def close(self) -> None:
-        """Closes the file. May be called twice."""
         self._file.close()

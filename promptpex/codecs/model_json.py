@@ -59,7 +59,6 @@ class ParsedReply:
     """A value read from a reply.
 
     Attributes:
-        value: plain JSON data.
         repaired: whether the JSON itself was broken and had to be repaired; fences and text around it do not count.
     """
 
@@ -167,7 +166,6 @@ def _is_in_value(text: str, place: int) -> bool:
 
 
 def _closing(text: str) -> ParsedReply:
-    """The value that ends the text."""
     tail = text.rstrip("`~ \t\r\n")
     segments = list(_segments(tail))
     if segments and segments[-1].sound and tail.endswith(segments[-1].text):
@@ -352,7 +350,6 @@ class GrowingList:
         return at
 
     def _think(self, text: str, at: int) -> int:
-        """Inside thinking, up to the tag that closes it."""
         before = len(self._held)
         across = self._closing.search(self._held + text[at : at + _LONGEST_TAG]) if before else None
         end = self._closing.search(text, at) if across is None else None
@@ -363,7 +360,6 @@ class GrowingList:
         return end.end() if end is not None else at + across.end() - before if across is not None else at
 
     def _seek(self, text: str, at: int) -> int:
-        """Up to a bracket that is followed by a brace."""
         if not self._is_bracket_open:
             bracket = text.find("[", at)
             self._is_bracket_open = bracket >= 0
@@ -376,14 +372,12 @@ class GrowingList:
         return at
 
     def _between(self, text: str, at: int) -> int:
-        """Between two items."""
         at = _end(_BETWEEN, text, at)
         if at < len(text):
             self._step = self._object if text[at] == "{" else self._ended
         return at
 
     def _object(self, text: str, at: int) -> int:
-        """Inside an object, up to the brace that closes it."""
         start = at
         while at < len(text):
             if self._is_escaped:

@@ -16,10 +16,6 @@ def lines(path: Path, *, what: str, error: type[InputError] = InputError) -> Ite
     """The rows of a Parquet file of any length as JSON, one by one.
 
     Dates and times are ISO texts, decimals numbers, bytes UTF-8 or else base64.
-
-    Raises:
-        InputError: (as ``error``) the file is missing, is not a Parquet file, holds far more than its size explains, or
-            pyarrow is not installed.
     """
     rows = confined_tables.lines("parquet", path, True, kind="Parquet", what=what, error=error)
     next(rows)
@@ -30,21 +26,13 @@ def table(
     path: Path, *, what: str, error: type[InputError] = InputError
 ) -> tuple[dict[str, str | None], Iterator[dict[str, Any]]]:
     """The columns of a file, each with its type where JSON cannot hold its values, such as bytes, else None; and its
-    rows without those.
-
-    Raises:
-        InputError: (as ``error``) as ``lines``, while the rows are read too.
-    """
+    rows without those."""
     rows = confined_tables.lines("parquet", path, kind="Parquet", what=what, error=error)
     return json.loads(next(rows)), map(json.loads, rows)
 
 
 def dumps(table: Mapping[str, Sequence[object]]) -> bytes:
-    """Columns of equally many values as a Parquet file. The values of a column are of one type, or None.
-
-    Raises:
-        InputError: pyarrow is not installed.
-    """
+    """Columns of equally many values as a Parquet file. The values of a column are of one type, or None."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

@@ -16,16 +16,11 @@ Kind = Literal["text", "category", "whole", "number", "flag"]
 
 
 def is_available() -> bool:
-    """Whether pyarrow is installed."""
     return find_spec("pyarrow") is not None
 
 
 def write(file: IO[bytes], columns: Mapping[str, Kind], parts: Iterable[Mapping[str, Sequence[Any]]]) -> None:
     """Writes a table into an open file, part by part.
-
-    Args:
-        columns: what each of its columns holds.
-        parts: the values of each column.
 
     Raises:
         ValueError: a value does not fit its column, such as a text that UTF-8 does not have.
@@ -49,11 +44,7 @@ def write(file: IO[bytes], columns: Mapping[str, Kind], parts: Iterable[Mapping[
 def read(
     path: Path, names: Sequence[str], *, what: str, error: type[InputError] = InputError
 ) -> Iterator[list[list[Any]]]:
-    """The values of the columns of these names, some rows at a time; links are not followed.
-
-    Raises:
-        InputError: (as ``error``) the file is missing or damaged, lacks a column, or pyarrow is not installed.
-    """
+    """The values of the columns of these names, some rows at a time; links are not followed."""
     parts = confined_tables.lines(
         "columns", path, *names, kind="Parquet", what=what, error=error, links=False, in_total=False
     )

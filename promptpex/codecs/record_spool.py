@@ -63,7 +63,6 @@ class SpillFile:
             raise self._failed(error) from error
 
     def close(self) -> None:
-        """Lets go of all of it. May be called twice."""
         self._file.close()
 
     def _failed(self, error: OSError) -> RunError:
@@ -76,7 +75,6 @@ class RecordSpool(Generic[R]):
 
     Args:
         spool: holds them; several may share it.
-        kind: of the records.
     """
 
     def __init__(self, spool: SpillFile, kind: type[R]) -> None:
@@ -86,11 +84,9 @@ class RecordSpool(Generic[R]):
         self._count = 0
 
     def __len__(self) -> int:
-        """How many records there are."""
         return self._count
 
     def __iter__(self) -> Iterator[R]:
-        """All records by their places."""
         for place in self.places():
             yield from self.at(place)
 
@@ -118,11 +114,9 @@ class RecordSpool(Generic[R]):
         return [jsonl.parse_record(line, self._kind) for line in self.lines(place).splitlines()]
 
     def lines(self, place: int) -> bytes:
-        """The same as lines of JSON with their ends."""
         if place >= len(self._starts) or not self._lengths[place]:
             return b""
         return self._spill.read(self._starts[place], self._lengths[place])
 
     def all_lines(self) -> Iterator[bytes]:
-        """The lines of all records by their places, each with its end."""
         return (line for place in self.places() for line in self.lines(place).splitlines(keepends=True))

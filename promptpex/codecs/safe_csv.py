@@ -38,7 +38,6 @@ class CsvRow:
 
 
 def guard(cell: str) -> str:
-    """The cell as it may stand in a file."""
     return f"'{cell}" if _runs(cell) else cell
 
 
@@ -71,11 +70,7 @@ def dump_cells(rows: Iterable[Iterable[Any]], *, line_end: str = _LINE_END) -> s
 
 
 def loads(text: str, *, path: Path | str | None = None, error: type[InputError] = InputError) -> list[CsvRow]:
-    """The rows of a CSV text, guards taken off; lines without any cell are left out.
-
-    Raises:
-        InputError: (as ``error``) as ``read_rows``.
-    """
+    """The rows of a CSV text, guards taken off; lines without any cell are left out."""
     return list(read_rows(io.StringIO(text.removeprefix("\ufeff"), newline=""), path=path, error=error))
 
 
@@ -97,9 +92,6 @@ def read_rows(
         blank_after_comma: whether blanks after a comma are not part of the next cell.
         strict: whether a quote that does not close, or that something follows, is an error and not a part of the cell.
         first_line: the line of the file that the first of these is.
-
-    Raises:
-        InputError: (as ``error``) a quote that does not close, or another thing that is not CSV, with its line.
     """
     reader = csv.reader(lines, strict=strict, skipinitialspace=blank_after_comma)
     line = first_line
@@ -124,14 +116,7 @@ def cells_of(
     error: type[InputError] = InputError,
     strict: bool = True,
 ) -> list[str]:
-    """The cells of a list that is written as CSV inside of something else, on one line or several; without guards.
-
-    Args:
-        line: of the file, that the list begins on.
-
-    Raises:
-        InputError: (as ``error``) as ``read_rows``.
-    """
+    """The cells of a list that is written as CSV inside of something else, on one line or several; without guards."""
     lines = io.StringIO(text, newline="")
     rows = read_rows(lines, path=path, error=error, guarded=False, strict=strict, first_line=line)
     return [cell for row in rows for cell in row.cells]

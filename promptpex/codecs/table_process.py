@@ -88,7 +88,6 @@ def _sheet_rows(book: Any, sheet: Any) -> Iterator[object]:
 
 
 def _formulas(book: Any, sheet: Any) -> dict[int, list[int]]:
-    """By row the columns of the cells that are formulas."""
     book._data_only = False  # what the next look at its cells gives
     rows = enumerate(sheet.iter_rows(), 1)
     return {n: [at for at, cell in enumerate(row) if getattr(cell, "data_type", None) == "f"] for n, row in rows if row}

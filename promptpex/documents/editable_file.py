@@ -42,7 +42,6 @@ class DocumentKind(Generic[D]):
     Attributes:
         what: the file, for messages: ``spec file``.
         schema: the name of its JSON schema: ``spec``.
-        error: the class of its errors.
         empty: the record of a file that says nothing.
         parts: its keys, in the order of a new file.
     """
@@ -65,11 +64,8 @@ class Reading(Generic[D]):
 
     Attributes:
         record: what of it can be used; all of it if no problem is an error.
-        problems: everything that is wrong with it.
         lines: the line that each item begins on, by its id.
         doc: the YAML text with its lines; None for other formats, and for a file that is not YAML.
-        error: the class of its errors.
-        path: the file.
     """
 
     record: D
@@ -81,7 +77,6 @@ class Reading(Generic[D]):
 
     @property
     def usable(self) -> D | None:
-        """The record, if no problem is an error."""
         return None if any(problem.severity == "error" for problem in self.problems) else self.record
 
     def line(self, *keys: str | int) -> int | None:
@@ -89,11 +84,7 @@ class Reading(Generic[D]):
         return self.doc.line(*keys) if self.doc is not None else None
 
     def require(self) -> D:
-        """The record.
-
-        Raises:
-            InputError: (as ``error``) the first mistake, with file and line.
-        """
+        """The record."""
         raise_first(self.problems, self.error, self.path)
         return self.record
 
@@ -128,10 +119,8 @@ def update(
     Args:
         schema: what the first line of a new file names as its JSON schema; by default a place that is the same on
             every machine (``documents.schema_ref``).
-        checker: as for ``read``.
 
     Raises:
-        InputError: (as ``kind.error``) the file on disk is broken (it is left as it is), or cannot be edited in place.
         OSError: it cannot be written.
     """
     if not Path(path).exists():

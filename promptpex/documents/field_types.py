@@ -55,7 +55,6 @@ class Text:
         return findings.doc.source(self.name) if isinstance(data, bool | int | float) else data
 
     def show(self, value: Any) -> Any:
-        """The text itself."""
         return value
 
     def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
@@ -63,7 +62,6 @@ class Text:
         return old if (self.stays and new is None) or (self.placed and not old) else new
 
     def edit(self, edits: Edits, old: Any, new: Any) -> None:
-        """Sets the key."""
         if old != new:
             edits.set((), self.name, new)
 
@@ -73,7 +71,6 @@ class Records:
     """A list of records without ids, replaced as a whole; left out of a new file where it is empty.
 
     Attributes:
-        record: their type.
         texts: fields that may stand as a number or a bare word.
     """
 
@@ -92,15 +89,12 @@ class Records:
         return tuple(records)
 
     def show(self, value: Any) -> Any:
-        """The records as data."""
         return [record.to_dict() for record in value] or None
 
     def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
-        """The new list."""
         return new
 
     def edit(self, edits: Edits, old: Any, new: Any) -> None:
-        """Sets the whole list."""
         if old != new:
             edits.set((), self.name, [record.to_dict() for record in new])
 
@@ -110,7 +104,6 @@ class Named:
     """A mapping from names to records.
 
     Attributes:
-        record: their type.
         short: the field that a record may be written as: its text, or its list of texts, instead of a mapping.
         wanted: what should be there, for the message where it is not a mapping.
     """
@@ -136,11 +129,9 @@ class Named:
         return {} if item is None else item
 
     def show(self, value: Any) -> Any:
-        """The records as data, in the short form where that says all."""
         return {name: self._shown(record) for name, record in value.items()}
 
     def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
-        """The new mapping."""
         return new
 
     def _shown(self, record: Record) -> Any:
@@ -167,8 +158,6 @@ class Items:
     """A list of items with ids that belong to people or to the machine (``documents.ownership``).
 
     Attributes:
-        record: their type, with ``id``, ``origin`` and ``content``.
-        noun: what one is called in messages.
         texts: fields that may stand as a number or a bare word.
         always: keys that stand in the file even where they have their default.
         named_by: the field that an item's id is made of where it says none (``documents.ownership``); None: it has to
@@ -230,7 +219,6 @@ class Items:
         return doc.data[self.name][number].get("id") is not None
 
     def _taken(self, item: Any, written: Mapping[str, Any]) -> Any:
-        """The item with the origin it has in truth."""
         return claimed(item, written)
 
     def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
@@ -238,7 +226,6 @@ class Items:
         return merged(old, new, by_hand=by_hand)
 
     def show(self, value: Any) -> Any:
-        """The items as data."""
         return [self._shown(item) for item in value]
 
     def _shown(self, item: Record) -> dict[str, Any]:
@@ -285,11 +272,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Pairs(Items):
-    """A list of records that the machine writes and a person accepts or strikes; its ``id`` follows from the rest.
-
-    Attributes:
-        record: their type, with ``id`` and ``is_peoples``.
-    """
+    """A list of records that the machine writes and a person accepts or strikes; its ``id`` follows from the rest."""
 
     def _twice(self, item: Any, first: Keys, number: int, findings: Findings) -> None:
         message = f"the {self.noun} {item.id!r} is on line {findings.doc.line(*first)} too"
@@ -299,7 +282,6 @@ class Pairs(Items):
         return item
 
     def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
-        """The new ones, and what a person said of old ones."""
         peoples = {} if by_hand else {item.id: item for item in old if item.is_peoples}
         merged = [peoples.pop(item.id, item) for item in new]
         return (*merged, *peoples.values())

@@ -62,7 +62,6 @@ class _Reading:
             )
 
     def refuse(self, grade: Grade, message: str) -> None:
-        """Names what is wrong with a grade, which is then not merged."""
         self.add_problem(self.lines[grade.id], message)
         if self.foreign:
             del self.grades[grade.id]
@@ -73,10 +72,7 @@ class ImportedGrades:
     """What became of the lines of a file that was merged into ours.
 
     Attributes:
-        new: the grades that were added.
-        known: how many were there already.
         problems: what is wrong with the lines that were refused; an unfinished last line is a warning among them.
-        refused: how many lines that are.
     """
 
     new: tuple[Grade, ...]
@@ -89,9 +85,6 @@ def read_grades(path: Path | str) -> tuple[Grade, ...]:
     """All grades of the file, each once, in the order of their first lines; none if there is no such file.
 
     A line that a killed program left unfinished is skipped; ``examine`` names it.
-
-    Raises:
-        GradeError: the first mistake, with file and line.
     """
     if not os.path.lexists(path):
         return ()
@@ -116,9 +109,6 @@ def import_grades(source: Path, into: Path) -> ImportedGrades:
     """Adds the grades of a file that was made elsewhere to ours, all that can be used at once.
 
     A line may lack its ``id``, which is then computed; one that does not belong to its line is refused.
-
-    Raises:
-        GradeError: the file cannot be opened, or ours cannot be read or written.
     """
     known_grades = {grade.id: grade for grade in read_grades(into)}
     if not os.path.lexists(source):
@@ -150,9 +140,6 @@ def append_grades(path: Path | str, grades: Iterable[Grade]) -> None:
     """Adds grades to the end of the file, all or none; a new file is made. Several processes may do so at a time.
 
     A line that an earlier program left unfinished stays as it is, on a line of its own.
-
-    Raises:
-        GradeError: the file cannot be written, is a link, or stays locked by another program.
     """
     path, text = Path(path), "".join(map(jsonl.dump_record, grades))
     if not text:
@@ -219,7 +206,6 @@ def _take_grade(text: str, line: int, reading: _Reading) -> None:
 
 
 def _is_unfinished(text: str) -> bool:
-    """Whether the text is the beginning of a grade."""
     try:
         return text.startswith("{") and isinstance(_beginning(text), dict)
     except (ValueError, RecursionError):

@@ -51,7 +51,6 @@ class TooDeep(Exception):
 
     @staticmethod
     def sentence(what: str) -> str:
-        """What is wrong with the file."""
         return f"the {what} is nested more than {MAX_DEPTH} deep"
 
 

@@ -35,7 +35,6 @@ def derived_id(value: Any, noun: str) -> str:
 
 
 def called(noun: str, name: str) -> str:
-    """What is said of an item that has such an id."""
     return f"the {noun} has no id of its own; it is called {name}"
 
 

@@ -43,8 +43,6 @@ class RecordProblem:
 
     Attributes:
         place: the keys and positions that lead to it within the record.
-        message: what is wrong.
-        suggestion: what to do; may be empty.
     """
 
     place: tuple[str | int, ...]
@@ -53,7 +51,6 @@ class RecordProblem:
 
 
 def record_problems(failure: ValidationError, kind: type[BaseModel]) -> list[RecordProblem]:
-    """The problems of data that is not a record of this kind."""
     errors = failure.errors(include_url=False)
     return [_problem(error, kind) for error in errors[:MOST_HINTS]]
 
@@ -71,18 +68,15 @@ def _problem(error: Any, kind: type[BaseModel]) -> RecordProblem:
 
 
 def unknown_key(name: str, known: Iterable[str]) -> tuple[str, str]:
-    """Message and suggestion for a key that means nothing here."""
     names = sorted(known)
     return f"the key {name!r} is not known here", did_you_mean(name, names) or f"use {', '.join(names)}"
 
 
 def known_keys(kind: type[BaseModel]) -> list[str]:
-    """The keys of a record as they stand in a file."""
     return [info.serialization_alias or info.alias or name for name, info in kind.model_fields.items()]
 
 
 def _record_at(kind: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
-    """The record that the last key of this place belongs to."""
     inside = next((part for part in reversed(place[:-1]) if part in _LISTS_OF_CHECKS), None)
     return kind if inside is None else _LISTS_OF_CHECKS[inside]
 
@@ -129,7 +123,6 @@ def in_words(value: Any) -> str:
 
 
 def as_problem(error: InputError) -> Problem:
-    """An error that ended the reading of a file, as a problem."""
     return Problem(path=str(error.path), line=error.line, message=error.message)
 
 
@@ -149,8 +142,6 @@ class Findings:
     """The problems of one document, gathered.
 
     Attributes:
-        doc: the document.
-        problems: in the order in which they were found.
         places: the keys of each record of a list, by the list's name and the record's id, or its position in what was
             read.
     """
@@ -160,7 +151,6 @@ class Findings:
     places: dict[tuple[str, str | int], Keys] = field(default_factory=dict)
 
     def add(self, message: str, *keys: str | int, suggestion: str = "", severity: Severity = "error") -> None:
-        """Adds a problem at the line of these keys."""
         line, path = self.doc.line(*keys), str(self.doc.path)
         self.problems.append(Problem(path=path, line=line, message=message, suggestion=suggestion, severity=severity))
 

@@ -42,11 +42,7 @@ class _Shallow(Composer):
 
 
 def compose(text: str, *, path: Path | str | None, error: type[InputError], what: str, first_line: int) -> Node | None:
-    """The root of the only document, None where there is none; every node knows where it begins and ends.
-
-    Raises:
-        InputError: (as ``error``) what is not valid YAML, with its line where ruamel says one.
-    """
+    """The root of the only document, None where there is none; every node knows where it begins and ends."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Resolver = _Untyped
     yaml.Composer = _Shallow

@@ -51,7 +51,6 @@ class YamlDoc:
         text: as read, its byte order mark removed.
         data: plain Python: dict, list, str, int, float, bool, None.
         root: the node tree, for edits in place; None for a file of comments only.
-        path: the file, for messages.
         first_line: the line of the file that the text begins on.
         mark: the byte order mark that the file began with, or nothing.
     """
@@ -86,7 +85,6 @@ class YamlDoc:
         return node.value if node is not None and node.id == "scalar" else None
 
     def fail(self, message: str, *keys: str | int) -> InputError:
-        """An error of the document's class at the line of this path."""
         return self.error(message, path=self.path, line=self.line(*keys))
 
     def _find(self, keys: Keys) -> tuple[int, Node] | None:
@@ -119,9 +117,6 @@ def read(
 
     Args:
         to_edit: whether ``yaml_patch`` is to change the text; it needs to know where everything ends.
-
-    Raises:
-        InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or expands too far.
     """
     data = read_bytes(Path(path), error=error, what=what, limit=limit)
     text = decode(data, path=path, error=error, what=what)

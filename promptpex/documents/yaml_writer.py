@@ -85,7 +85,6 @@ def mapping(value: Mapping[str, Any], indent: int) -> str:
 
 
 def document(value: Mapping[str, Any]) -> str:
-    """A whole file with this mapping at its top."""
     return mapping(value, 0) + "\n"
 
 

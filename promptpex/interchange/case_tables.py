@@ -62,7 +62,6 @@ class Table:
     """Rows of another tool.
 
     Attributes:
-        path: the file.
         columns: their names, as far as they are known before the rows are read.
         rows: the line, or number from 1, of each row, and its values by column, as JSON has them.
         unfit: columns that hold neither texts nor numbers, and what they hold; they are not in the rows.
@@ -81,10 +80,6 @@ def read_csv(path: Path, *, columns: str | None = None, first: int | None = None
 
     Args:
         columns: which columns are what, where they are not called as ours are.
-        first: how many rows are read; by default all.
-
-    Raises:
-        SuiteError: the first mistake, with file and line.
     """
     text = _text(path)
     table = csv_table(text, path)
@@ -129,11 +124,7 @@ def read_excel(
 
 
 def csv_table(text: str, path: Path) -> Table:
-    """The rows of a CSV text, whatever its columns are called.
-
-    Raises:
-        SuiteError: it is not CSV, or a column is there twice.
-    """
+    """The rows of a CSV text, whatever its columns are called."""
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
     rows = list(safe_csv.read_rows(lines, path=path, error=SuiteError, guarded=False))
     head = [safe_csv.unguard(name).strip() for name in rows[0].cells] if rows else []
@@ -171,11 +162,6 @@ def imported(table: Table, *, columns: str | None = None, first: int | None = No
 
     Args:
         columns: as ``--columns`` has it; None: they are called as ours are.
-        first: how many rows are read; None: all.
-
-    Raises:
-        SuiteError: no column is ours and there is no mapping, the mapping names what is not there, or a row is wrong;
-            with file and row.
     """
     log = Log()
     for name, holds in table.unfit.items():
@@ -194,11 +180,7 @@ def imported(table: Table, *, columns: str | None = None, first: int | None = No
 
 def mapping_of(text: str) -> dict[str, str]:
     """Their columns and what each is here, of ``THEIRS=OURS,...``; a name that holds a comma stands in quotes, as in
-    CSV.
-
-    Raises:
-        InputError: it cannot be read, or names a column that does not exist.
-    """
+    CSV."""
     try:
         parts = [part for part in safe_csv.cells_of(text) if part.strip()]
     except InputError as failure:
@@ -228,7 +210,6 @@ def _no_column_is_known(table: Table) -> str:
 
 
 def _example(names: Sequence[str]) -> str:
-    """A mapping that could be meant."""
     right = next((name for name in names if re.search("answer|target|label|expected|output", name, re.I)), None)
     inputs = [name for name in names if name != right][:2] or list(names[:1])
     variables = [re.sub(r"\W+", "_", name.strip()).strip("_") or "input" for name in inputs]
@@ -247,11 +228,7 @@ def _rows(table: Table, first: int | None) -> Iterator[tuple[int, Row]]:
 def _mapped(
     table: Table, chosen: Mapping[str, str], first: int | None, log: Log
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The fields of each row that has an input, by a mapping.
-
-    Raises:
-        SuiteError: the mapping names a column that is not there.
-    """
+    """The fields of each row that has an input, by a mapping."""
     ids, seen = Ids(), dict.fromkeys(() if table.nested else table.columns, 1)
     if not table.nested:
         _require(chosen, seen, table)
@@ -394,7 +371,6 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def write_parquet(source: Source) -> Exported:
-    """The suite as a Parquet file of texts."""
     names, *rows = suite_files.rows_of(source.suite(), _fits_parquet)
     return Exported(data=parquet.dumps({name: [row[at] for row in rows] for at, name in enumerate(names)}))
 

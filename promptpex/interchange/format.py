@@ -52,7 +52,6 @@ class ImportedPrompt:
 
     Attributes:
         description: for the front matter.
-        stem: of the file's name: ``prompt`` of ``prompt.md``.
         front: further front matter.
     """
 
@@ -65,13 +64,7 @@ class ImportedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ImportedMetric:
-    """A metric of PromptPex's, which is a file beside the prompt.
-
-    Attributes:
-        name: of the metric; it becomes that of its file.
-        text: of the file.
-        place: its name, file and line there.
-    """
+    """A metric of PromptPex's, which is a file beside the prompt."""
 
     name: str
     text: str
@@ -112,7 +105,6 @@ class Imported:
 
     @property
     def is_suite(self) -> bool:
-        """Whether it is a suite and nothing else, which goes into one file."""
         beside = (self.prompt, self.spec, self.further, self.settings, self.runs, self.metrics)
         return self.suite is not None and not any(beside)
 
@@ -135,11 +127,7 @@ class Project:
 
 
 class Source(Protocol):
-    """What is exported: a run, or a case file with what lies beside it. A format takes the part that it writes.
-
-    Raises:
-        InputError: it has no such part, or the part cannot be read.
-    """
+    """What is exported: a run, or a case file with what lies beside it. A format takes the part that it writes."""
 
     def suite(self) -> Suite:
         """The cases."""

@@ -44,17 +44,12 @@ _EXPECTED = "expected"
 
 
 def recognise(path: Path) -> bool:
-    """Whether the file is called so, or holds messages and test data."""
     name = path.name.lower()
     return name.endswith(ENDINGS) or (name.endswith((".yml", ".yaml")) and "\ntestData:" in f"\n{head(path)}")
 
 
 def read(path: Path) -> Imported:
-    """The prompt of a file, its test data as cases, its evaluators as rules, its model as a setting.
-
-    Raises:
-        InputError: it is not such a file, or something in it is of the wrong type; with its line.
-    """
+    """The prompt of a file, its test data as cases, its evaluators as rules, its model as a setting."""
     doc = yaml_reader.read(path, error=InputError, what="prompt file")
     top, log = At(path, doc=doc), Log()
     data = mapping(doc.data, top, "a prompt file")

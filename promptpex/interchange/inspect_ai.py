@@ -34,11 +34,7 @@ _WHAT = "dataset"
 
 
 def read(path: Path) -> Imported:
-    """The cases of a dataset; where inputs are chats, also the prompt that they share.
-
-    Raises:
-        InputError: it is not an Inspect dataset, or nothing in it can come over; with file and line.
-    """
+    """The cases of a dataset; where inputs are chats, also the prompt that they share."""
     log = Log()
     return assembled(list(_exchanges(path, log)), path, log)
 
@@ -68,7 +64,6 @@ def _exchange(row: Mapping[str, object], at: At) -> Exchange:
 
 
 def right_of(row: Mapping[str, object]) -> tuple[str, ...]:
-    """The right outputs of a sample, none where its target is empty."""
     target = row.get("target")
     targets = target if isinstance(target, list) else [target]
     return tuple(value_text(one) for one in targets if one is not None and one != "")
@@ -174,7 +169,6 @@ def _turn(turn: Message) -> dict[str, str]:
 
 
 def _name(prompt: Prompt) -> str:
-    """The prompt's name as one of a task, which ends up in names of files."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", prompt.name).strip("-")[:60] or "prompt"
 
 

@@ -45,11 +45,7 @@ OURS = "promptpex"
 
 
 def read(path: Path) -> Imported:
-    """The outputs of a log, with the prompt, the cases and the rules that it tells of.
-
-    Raises:
-        InputError: it is not a log, is damaged, or a sample is not what it has to be.
-    """
+    """The outputs of a log, with the prompt, the cases and the rules that it tells of."""
     log = Log()
     if path.suffix.lower() == ".eval":
         with opened_zip(path, what=_WHAT) as parts:
@@ -114,7 +110,6 @@ def _scorers(about: Row) -> list[str]:
 
 
 def _note_beside(about: Row, rows: Sequence[tuple[Row, At]], at: At, log: Log) -> None:
-    """Notes what the log says besides requests and answers."""
     config, keys = about.get("model_generate_config"), dict[str, None]()
     for key in config if isinstance(config, dict) else ():
         log.left_out(f"model_generate_config.{key}", stored("a run keeps answers, not request details"), at.path, None)

@@ -51,7 +51,6 @@ def _case(prompt: str, output: Output, verdicts: Sequence[Verdict]) -> JUnitCase
 
 
 def write(source: Source) -> Exported:
-    """The run's report."""
     return Exported(text(source.run()))
 
 

@@ -47,11 +47,7 @@ def recognise(path: Path) -> bool:
 
 
 def read(path: Path) -> Imported:
-    """The requests of an export as cases and outputs, or the items of a data set as cases.
-
-    Raises:
-        InputError: it is not such a file, or nothing in it can come over; with the line.
-    """
+    """The requests of an export as cases and outputs, or the items of a data set as cases."""
     log = Log()
     rows = list(_rows(path))
     if rows and all(_OF_ITEMS & row.keys() for row, _ in rows):

@@ -25,10 +25,8 @@ class Note:
     """One thing of a foreign file that is not here as it was there.
 
     Attributes:
-        became: what it is here.
         name: what the file calls it: ``tests[3].assert[0]``.
         why: what is different, or what it lacks here; no sentence of the file's own.
-        path, line: where it stands.
     """
 
     became: Became
@@ -39,11 +37,9 @@ class Note:
 
     @property
     def place(self) -> str:
-        """The file with the line."""
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
     def to_dict(self) -> dict[str, object]:
-        """It as JSON-ready data."""
         return {"name": self.name, "why": self.why, "path": self.path, "line": self.line}
 
 
@@ -62,26 +58,21 @@ class Log:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was noted, each thing once."""
         return tuple(self._notes)
 
     def came(self, what: str, times: int = 1) -> None:
-        """Counts what is here as it was there."""
         if times:
             self.over[one_line(what)] += times
 
     def came_from(self, what: str, name: str, path: Path | str) -> None:
-        """Counts something of a place, once however often it is used."""
         if (what, name, str(path)) not in self._counted:
             self._counted.add((what, name, str(path)))
             self.over[what] += 1
 
     def changed(self, name: str, why: str, path: Path | str, line: int | None) -> None:
-        """Notes what means something else here."""
         self._notes[Note("changed", one_line(name), why, str(path), line)] = None
 
     def left_out(self, name: str, why: str, path: Path | str, line: int | None) -> None:
-        """Notes what is not here."""
         self._notes[Note("left out", one_line(name), why, str(path), line)] = None
 
 

@@ -49,9 +49,6 @@ def read(path: Path, *, requests: str | None) -> Imported:
 
     Args:
         requests: the file of a batch's requests, where its results are read.
-
-    Raises:
-        InputError: a file cannot be read, or nothing in it can come over; with the line.
     """
     log = Log()
     requests_by_id = _requests(json_rows(Path(requests), "file of requests")) if requests else {}
@@ -61,7 +58,6 @@ def read(path: Path, *, requests: str | None) -> Imported:
 
 
 def _requests(rows: Iterable[tuple[object, At]]) -> dict[str, Row]:
-    """The bodies of a batch's requests by their ids."""
     return {
         row["custom_id"]: row["body"]
         for row, _ in rows
@@ -107,7 +103,6 @@ def _exchange(row: Row, request: Row, name: str, at: At) -> Exchange:
 
 
 def _ended(chat: object, at: At) -> Exchange:
-    """A chat whose last turn is what the model said."""
     messages = messages_of(chat)
     if messages[-1].role != "assistant" or len(messages) < 2:
         raise Unfit(stored("there is no reply to this request"))

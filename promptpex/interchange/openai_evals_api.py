@@ -137,7 +137,6 @@ def _grader(check: Check, judge_model: str | None) -> dict[str, Any] | None:
 
 
 def _asked(question: str, judge_model: str) -> dict[str, Any]:
-    """A model that answers a question about the output with yes or no."""
     turn = {"role": "user", "content": f"{question}\n\nAnswer yes or no. The response is:\n{OUTPUT}"}
     return {"type": "label_model", "model": judge_model, "input": [turn], "labels": ["yes", "no"],
             "passing_labels": ["yes"]}  # fmt: skip

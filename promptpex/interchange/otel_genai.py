@@ -43,16 +43,11 @@ WHERE = Where(
 
 
 def recognise(path: Path) -> bool:
-    """Whether it begins with spans as OTLP has them."""
     return path.suffix.lower() in JSON_ENDINGS and any(key in first_row(path) for key in _TOPS)
 
 
 def read(path: Path) -> Imported:
-    """The requests of a file of spans.
-
-    Raises:
-        InputError: the file cannot be read, or nothing in it can come over; with the line.
-    """
+    """The requests of a file of spans."""
     return read_chats(path, _spans(path), WHERE, Log(), _plain)
 
 

@@ -30,17 +30,12 @@ _NOT_A_CASE = "conversationId"
 
 
 def recognise(path: Path) -> bool:
-    """Whether a JSON file begins like results."""
     beginning = head(path) if path.suffix.lower() == ".json" else ""
     return '"results"' in beginning and any(f'"{key}"' in beginning for key in ("evalId", "promptIdx", "gradingResult"))
 
 
 def read(path: Path) -> Imported:
-    """The outputs of a file of results, with the prompt, the cases and the rules that they are of.
-
-    Raises:
-        InputError: it is not such a file, or damaged; with the place.
-    """
+    """The outputs of a file of results, with the prompt, the cases and the rules that they are of."""
     data, at = _data(path), At(path)
     rows, heads = _parts(data, at)
     files = ConfigFiles(path.parent, Log())
@@ -121,7 +116,6 @@ def _tests(files: ConfigFiles, rows: Sequence[Row], at: At) -> tuple[dict[int, i
 
 
 def _there(files: ConfigFiles, asserts: object, at: At) -> Iterator[object]:
-    """The assertions whose files lie beside the results."""
     for number, entry in enumerate(asserts if isinstance(asserts, list) else ()):
         value = entry.get("value") if isinstance(entry, dict) else None
         if isinstance(value, str) and value.startswith(FILE):
@@ -171,7 +165,6 @@ def _model(row: Row) -> str:
 
 
 def _output(row: Row, case: str, model: str, repeat: int) -> Output:
-    """What the model answered, or that it gave no answer."""
     response = row.get("response")
     about: Row = response if isinstance(response, dict) else {}
     answer, usage = about.get("output"), about.get("tokenUsage")

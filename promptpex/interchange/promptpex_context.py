@@ -37,9 +37,6 @@ def metrics_of(value: object, at: At, text: str, log: Log) -> tuple[ImportedMetr
 
     Args:
         text: of the whole file, in which each is looked for.
-
-    Raises:
-        InputError: they are not a list of files.
     """
     by_name: dict[str, ImportedMetric] = {}
     for metric in _files(value, at, text, log):
@@ -96,17 +93,12 @@ _FRONT = frozenset(("name", "description", "model", "inputs", "testSamples", *_B
 
 
 def recognise(path: Path) -> bool:
-    """Whether it is called so, or is JSON that begins like one."""
     beginning = head(path) if path.suffix.lower() == ".json" else ""
     return path.name == NAME or ('"runId"' in beginning and '"frontmatter"' in beginning)
 
 
 def read(path: Path) -> Imported:
-    """The prompt, its spec and cases, and what models answered.
-
-    Raises:
-        InputError: it is not such a file, or a part of it is of the wrong type.
-    """
+    """The prompt, its spec and cases, and what models answered."""
     log, top = Log(), At(path)
     text = read_text(path, error=InputError, what="context", limit=LONGEST_JSON)
     data = mapping(loaded(text, path), top, "a context")
@@ -234,7 +226,6 @@ def _outputs(data: Mapping[str, object], top: At, case_of: Mapping[str, str], lo
 
 
 def _name_the_rest(data: Mapping[str, object], front: Mapping[str, object], top: At, log: Log) -> None:
-    """Notes what of the context is not here."""
     for key in front:
         if key not in _FRONT:
             log.left_out(f"frontmatter.{key}", stored("promptpex has no equivalent"), top.path, None)

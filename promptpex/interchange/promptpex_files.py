@@ -48,12 +48,7 @@ def table_rows(
     """The rows of a CSV file that must name these columns; blank lines are left out, other columns are allowed.
 
     Args:
-        what: what the file is, for sentences.
         blank_after_comma: whether blanks after a comma are not part of the next cell.
-
-    Raises:
-        InputError: (as ``error``) the file is missing, is not CSV, lacks a column, or has a row with too few cells:
-            with the line.
     """
     text = read_text(path, error=error, what=what, limit=LONGEST_TABLE)
     lines = io.StringIO(text, newline="")
@@ -93,17 +88,12 @@ _NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def is_json(path: Path) -> bool:
-    """Whether a JSON file begins like a list of such tests."""
     beginning = head(path) if path.suffix.lower() == ".json" else ""
     return beginning.lstrip().startswith("[") and '"testinput"' in beginning and '"ruleid"' in beginning
 
 
 def read_json(path: Path, *, variable: str | None) -> Imported:
-    """The cases of a file of tests.
-
-    Raises:
-        InputError: it is not a list of tests; with the line.
-    """
+    """The cases of a file of tests."""
     log = Log()
     suite = json_suite(path, variable or INPUT_VARIABLE, log)
     return Imported(suite=suite, over=dict(log.over), notes=log.notes)
@@ -251,11 +241,6 @@ def csv_tests(
         rule_count: how many rules there are; ids above it aim at inverses. By default the lines of a ``rules.txt``
             beside the file, else half the highest id.
         variable: the input that a test's text is the value of.
-        prompt: the prompt file that the suite names.
-
-    Raises:
-        SuiteError: the file is missing or not CSV, or has a wrong header, a short row or an unknown rule id; with the
-            line.
     """
     rows = table_rows(path, COLUMNS, what=_WHAT, error=SuiteError, blank_after_comma=True)
     ids = [_rule_number(row, path) for row in rows]
@@ -371,9 +356,6 @@ def read_folder(path: Path, *, variable: str | None) -> Imported:
 
     Args:
         variable: the prompt's variable, for tests that name none [input].
-
-    Raises:
-        InputError: there are no rules, or a file is damaged; with the line.
     """
     log = Log()
     if not path.is_dir():
@@ -404,7 +386,6 @@ def lines_of(text: str) -> list[str]:
 
 
 def numbered_rules(texts: Sequence[str], inverses: Sequence[str]) -> tuple[Rule, ...]:
-    """The rules by their numbers, each with its inverse where there is one."""
     inverse_texts = [*inverses, *[None] * len(texts)]
     return tuple(Rule(id=f"r{n}", rule=text, inverse=inverse_texts[n - 1]) for n, text in enumerate(texts, 1))
 
@@ -419,7 +400,6 @@ def _lines(folder: Path, name: str) -> list[str]:
 
 
 def _folder_suite(folder: Path, rules: int, variable: str, log: Log) -> tuple[Suite | None, str]:
-    """The tests, and the variable that they give a value for."""
     as_json, as_table = folder / "tests.json", folder / "tests.csv"
     if as_json.is_file():
         suite = json_suite(as_json, variable, log)

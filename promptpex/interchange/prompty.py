@@ -60,11 +60,7 @@ _FILE = re.compile(r"\$\{file:([^{}]{1,300})\}\Z")
 
 
 def read(path: Path) -> Imported:
-    """The prompt of a file, its sample as a case, its model as a setting.
-
-    Raises:
-        InputError: the front matter cannot be read, or there is no text below it; with the line.
-    """
+    """The prompt of a file, its sample as a case, its model as a setting."""
     text = read_text(path, error=InputError, what="prompty file").replace("\r\n", "\n")
     front, body, first = divided(text, path)
     log = Log()
@@ -127,11 +123,7 @@ def messages_of(body: str) -> Iterator[Message]:
 
 
 def _refuse_mustache(data: Mapping[str, object], body: str, path: Path, first: int) -> None:
-    """Lets pass what means the same in Jinja.
-
-    Raises:
-        InputError: the template is Mustache, and has more of it than values.
-    """
+    """Lets pass what means the same in Jinja."""
     if "mustache" not in str(data.get("template")).lower():
         return
     for number, line in enumerate(body.split("\n"), first):
@@ -151,11 +143,7 @@ def _name_odd_lines(body: str, path: Path, first: int, log: Log) -> None:
 
 
 def _with_files(data: Mapping[str, object], top: At, log: Log) -> Mapping[str, object]:
-    """The front matter with what ``inputs`` and ``sample`` name as a file, ``${file:context.json}``, in their place.
-
-    Raises:
-        InputError: the file lies outside the folder, or is not JSON or YAML.
-    """
+    """The front matter with what ``inputs`` and ``sample`` name as a file, ``${file:context.json}``, in their place."""
     read = dict(data)
     for key in ("inputs", "sample"):
         named, at = data.get(key), top[key]
@@ -199,7 +187,6 @@ def _front(data: Mapping[str, object], top: At, log: Log) -> dict[str, object]:
 
 
 def _is_file(value: object, key: str, at: At, log: Log) -> bool:
-    """Whether a sample is a file of them, which is noted."""
     if key not in ("samples", "testSamples"):
         return False
     named = isinstance(value, dict) and set(value) == {"file"}
@@ -331,7 +318,6 @@ def _body(prompt: Prompt) -> str:
 
 
 def _kept(content: str) -> str:
-    """The text, lines that would begin a turn written by the template."""
     lines = content.split("\n")
     return "\n".join(f"{{{{ {json.dumps(line)} }}}}" if _ROLE.match(line) else line for line in lines)
 

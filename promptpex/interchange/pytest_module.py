@@ -47,7 +47,6 @@ def names(prefix: str, texts: Iterable[str]) -> list[str]:
 
 
 def comment(text: str) -> str:
-    """A text as a comment on one line."""
     line = " ".join(text.split())
     return f"# {line if line.isprintable() else ascii(line)}"
 
@@ -138,7 +137,6 @@ def _test(rule: Rule, name: str, project: Project) -> str:
 
 
 def _cases(rule: Rule, cases: tuple[Case, ...], concerned: Mapping[str, frozenset[str]]) -> list[str]:
-    """The ids of the cases that the rule concerns."""
     case_ids = concerned.get(rule.id)
     return [case.id for case in cases if case_ids is None or case.id in case_ids]
 

@@ -88,11 +88,7 @@ def _cell(name: str, value: Any, other: dict[str, Any], fits: Callable[[object],
 
 
 def parse_csv(text: str, path: Path | str) -> Reading[Suite]:
-    """The suite of a CSV text, the line of each case, and what is wrong with the rest.
-
-    Raises:
-        SuiteError: it is not CSV, or has columns that mean nothing here.
-    """
+    """The suite of a CSV text, the line of each case, and what is wrong with the rest."""
     rows = safe_csv.loads(text, path=path, error=SuiteError)
     head = [name.strip() for name in rows[0].cells] if rows else []
     check_columns(head, path)
@@ -101,11 +97,7 @@ def parse_csv(text: str, path: Path | str) -> Reading[Suite]:
 
 
 def cells_by_name(head: Sequence[str], row: safe_csv.CsvRow, path: Path | str) -> dict[str, Any]:
-    """The cells of a row under the names of the first.
-
-    Raises:
-        SuiteError: there are more or fewer.
-    """
+    """The cells of a row under the names of the first."""
     if len(row.cells) != len(head):
         message = f"this row has {len(row.cells)} cells; the first row names {len(head)}"
         raise SuiteError(message, path=path, line=row.line)
@@ -113,17 +105,12 @@ def cells_by_name(head: Sequence[str], row: safe_csv.CsvRow, path: Path | str) -
 
 
 def are_ours(names: Iterable[str]) -> bool:
-    """Whether columns of these names are those of a suite."""
     names = set(names)
     return any(name.startswith(PREFIX) for name in names) or {"id", "other"} <= names
 
 
 def check_columns(names: Sequence[str], path: Path | str) -> None:
-    """Refuses columns that mean nothing here.
-
-    Raises:
-        SuiteError: a column is unknown, or there twice, or there are no inputs.
-    """
+    """Refuses columns that mean nothing here."""
     for name, times in Counter(names).items():
         if name not in _KNOWN and not name.startswith(PREFIX):
             message, hint = unknown_key(name, [*_KNOWN, PREFIX + "NAME"])
@@ -135,11 +122,7 @@ def check_columns(names: Sequence[str], path: Path | str) -> None:
 
 
 def fields_of(row: Mapping[str, Any], path: Path | str, line: int) -> dict[str, Any]:
-    """The fields of a case from a row of such a table, by its columns; empty cells say nothing.
-
-    Raises:
-        SuiteError: ``other`` is not what ``rows_of`` writes.
-    """
+    """The fields of a case from a row of such a table, by its columns; empty cells say nothing."""
     cells = dict(row)
     other = _other(cells.pop("other", ""), path, line)
     absent = other.pop("absent", [])
@@ -176,20 +159,12 @@ def jsonl_text(suite: Suite, before: str = "") -> str:
 
 
 def parse_jsonl(text: str, path: Path | str) -> Reading[Suite]:
-    """The suite of a JSON lines text, the line of each case, and what is wrong with the rest.
-
-    Raises:
-        SuiteError: a line that is not a JSON object.
-    """
+    """The suite of a JSON lines text, the line of each case, and what is wrong with the rest."""
     return gather(objects(text, path), path)
 
 
 def objects(text: str, path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The object of each line, with its number.
-
-    Raises:
-        SuiteError: a line that is not a JSON object.
-    """
+    """The object of each line, with its number."""
     for line in jsonl.parse(text, path=path, error=SuiteError):
         if not isinstance(line.value, dict):
             raise SuiteError("each line must hold one case, a JSON object", path=path, line=line.number)
@@ -237,7 +212,6 @@ def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Read
 
 
 def _match_problems(named: str, line: int, path: Path | str) -> list[Problem]:
-    """That a row names no comparison, where it does not."""
     try:
         match_name(named or DEFAULT_MATCH)
     except ValueError as error:

@@ -35,9 +35,6 @@ def sibling(prompt: Path, kind: FileKind) -> Path:
 
     Earlier versions cut the name at its first dot, so that ``mail.v1.md`` and ``mail.v2.md`` shared ``mail.spec.yaml``.
     Such a file is still used where there is no other and it names this prompt.
-
-    Raises:
-        PromptFileError: the path names no file, as ``.`` and ``/`` do.
     """
     if not prompt.name:
         raise PromptFileError("this is a folder; name the prompt's file", path=prompt)
@@ -68,7 +65,6 @@ def of_prompt_beside(record: SpecOrSuite, path: Path | str) -> SpecOrSuite:
 
 
 def belongs_to(file: Path, prompt: str) -> bool:
-    """Whether a spec or cases file is there and names this prompt, or none."""
     return file.is_file() and _named_in(file) in (None, prompt)
 
 
@@ -120,11 +116,7 @@ ENVIRONMENT = "pyvenv.cfg"
 
 
 def entered(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Each folder with the sorted names of the files in it; links to folders are not followed.
-
-    Raises:
-        PromptFileError: there are more than ``MOST_FOLDERS``.
-    """
+    """Each folder with the sorted names of the files in it; links to folders are not followed."""
     for number, (place, folders, files) in enumerate(os.walk(folder)):
         if number >= MOST_FOLDERS:
             message = f"this folder has more than {MOST_FOLDERS:,} others in it; name the one that has the prompts"
@@ -155,9 +147,6 @@ def paths_that_fit(pattern: Path) -> list[Path]:
     Args:
         pattern: ``**`` stands for the folders that ``entered`` finds, and at the end also for the files in them; the
             other signs for names as in a shell, hidden ones where the pattern has their dot.
-
-    Raises:
-        PromptFileError: too many folders lie below one that ``**`` stands for.
     """
     places = [Path(pattern.anchor)]
     for part in pattern.parts[1:] if pattern.anchor else pattern.parts:
@@ -199,9 +188,6 @@ def find_prompts(named: Iterable[Path | str]) -> list[Path]:
         named: files, which are taken as they are; folders, in which ``is_prompt`` says what counts, links to folders
             are not followed and hidden folders, virtual environments, ``NOT_ENTERED`` and those of syntheses are left
             out; patterns such as ``prompts/**/*.md``, in which the same holds for ``**``.
-
-    Raises:
-        PromptFileError: a folder or a pattern that stands for no prompt.
     """
     chosen: dict[Path, Path] = {}
     for one in map(Path, named):

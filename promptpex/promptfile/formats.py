@@ -59,11 +59,7 @@ class ParsedPrompt:
 
 
 def parse_text(text: str, path: Path | str) -> ParsedPrompt:
-    """The parsed file, by the form its name says it has.
-
-    Raises:
-        PromptFileError: front matter, messages or JSON that cannot be read, with the line where one is known.
-    """
+    """The parsed file, by the form its name says it has."""
     name = str(path).lower()
     if name.endswith(".json"):
         return _from_json(text, path)

@@ -226,7 +226,6 @@ class BudgetedEnvironment(ImmutableSandboxedEnvironment):
 
     Args:
         work: characters that compiling a template, and each rendering of it, may work on.
-        options: those of Jinja.
     """
 
     code_generator_class = _Weighing
@@ -269,11 +268,9 @@ class BudgetedEnvironment(ImmutableSandboxedEnvironment):
         repeated.body.insert(0, nodes.ExprStmt(turn, lineno=repeated.lineno))
 
     def turn(self, work: int) -> None:
-        """Called at each turn of a loop and each call of a macro."""
         spend(work)
 
     def weighed(self, value: object) -> object:
-        """Called with what is compared and cut."""
         return weighed(value)
 
     def joined(self, parts: Iterable[object]) -> str:

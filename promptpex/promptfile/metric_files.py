@@ -43,11 +43,7 @@ _CODE_LIMIT = 100_000
 
 
 def metrics_beside(prompt: Path) -> tuple[Metric, ...]:
-    """The metrics in a prompt's folder, by name.
-
-    Raises:
-        PromptFileError: a file that is not a metric, with its line; two of one name; or too many.
-    """
+    """The metrics in a prompt's folder, by name."""
     metrics, problems = examine_beside(prompt)
     for problem in problems:
         if problem.severity == "error":
@@ -82,7 +78,6 @@ def metric_files(prompt: Path) -> list[Path]:
 
 
 def is_metric(file: Path) -> bool:
-    """Whether a file of this name is a metric."""
     return file.name.endswith(SUFFIXES)
 
 

@@ -24,12 +24,7 @@ from promptpex.promptfile.render import named_variables
 
 
 def read(path: Path | str) -> Prompt:
-    """The prompt in this file.
-
-    Raises:
-        PromptFileError: missing, a folder, empty, binary, over 1 MB, broken front matter, template or messages; with
-            the line where there is one.
-    """
+    """The prompt in this file."""
     return read_with_warnings(path)[0]
 
 
@@ -45,7 +40,6 @@ def examine(
     """As ``read``, with the warnings as problems that know their lines.
 
     Args:
-        what: the file, for messages.
         keys: of the front matter that mean something there; those of ``KNOWN`` are never warned about.
         text: that the file is to have; None: that which it has.
     """
@@ -190,9 +184,6 @@ def file_of(
 
     Args:
         front: further front matter. stem: what the file is called, without its ending.
-
-    Raises:
-        PromptFileError: a message's template is broken.
     """
     front = front or {}
     turns = "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)

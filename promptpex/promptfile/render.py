@@ -28,13 +28,7 @@ def render(prompt: Prompt, inputs: Mapping[str, object], time: Allowance | None 
     user message.
 
     Args:
-        prompt: its template and what its front matter says.
-        inputs: values by the names of variables.
         time: of all renderings of a command together, ``Allowance(RENDERING_SECONDS)`` at its start.
-
-    Raises:
-        PromptFileError: a variable has no value, the template fails on these values or makes far too much text, or
-            rendering has taken too long already.
     """
     if time is None:
         return _messages(prompt, inputs)
@@ -108,7 +102,6 @@ def named_variables(sources: Iterable[str]) -> tuple[str, ...]:
 
 
 def parsed_template(source: str) -> nodes.Template:
-    """The tree of a template that compiles."""
     return _ENVIRONMENT.parse(source)
 
 

@@ -100,7 +100,6 @@ def _step(count: int = 1) -> None:
 
 
 def bounded(value: V) -> V:
-    """The value, if it is of a bearable size."""
     _refuse_long(size_of(value, MAX_VALUE))
     if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
         raise TemplateTooLarge(f"the template makes a number of more than {MAX_NUMBER_BITS} bits")
@@ -158,13 +157,11 @@ def _guard(name: str, made: Callable[..., object]) -> Callable[..., object]:
 
 
 def _spend_on_words(value: object) -> None:
-    """A word longer than a line is copied once for each line that it fills."""
     longest = max(map(len, value.split()), default=0) if isinstance(value, str) else 0
     spend(longest * longest // 1000)
 
 
 def _listed(value: object) -> object:
-    """Generators as lists, counted, so that their size can be known."""
     if isinstance(value, Iterator):
         return list(_counted(value))
     return list(value) if isinstance(value, range) else value
@@ -209,7 +206,6 @@ class PromptEnvironment(BudgetedEnvironment):
         _bound_literals(tree)
 
     def turn(self, work: int) -> None:
-        """Called at each turn of a loop."""
         _step()
         super().turn(work)
 

@@ -121,7 +121,6 @@ Replies = dict[str, ProposedChecks]
 
 
 def requests_for(rules: int) -> int:
-    """Requests for so many rules, where none fails and nothing is refused."""
     return ceil(rules / BATCH)
 
 
@@ -130,11 +129,8 @@ class CheckRequests:
     """Asks for the checks of a spec's rules.
 
     Attributes:
-        author: who is asked.
         prompt, spec: which the author is shown, the rules that are stale left out.
         has_expected: whether checks may name the expected output.
-        instructions: of the prompt's owner.
-        emit: is sent the events of the stage.
         failed: ids of rules that could not even be asked for alone.
     """
 

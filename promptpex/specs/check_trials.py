@@ -134,7 +134,6 @@ def _written(
     """The JSON text of a value.
 
     Args:
-        string: writes a string.
         between: stands behind each comma, unless each part gets a line of its own.
         after: stands between the name of a member and its value.
         indent: blanks of each level; 0 = all on one line.
@@ -176,9 +175,7 @@ class Proposal:
     """What became of a rule's proposal.
 
     Attributes:
-        rule: the rule's id.
         checks: what was proposed; empty when nothing was.
-        decides: how far they decide the rule.
         when: what tells from the inputs whether the rule's condition holds.
         after: the rule without which this one cannot be looked at; holds whatever becomes of the checks.
         dropped: why they are not kept; None = kept.
@@ -194,7 +191,6 @@ class Proposal:
     refused: bool = False
 
     def refuse(self, reason: str | None) -> Proposal:
-        """The same, refused for this reason, if there is one."""
         return replace(self, dropped=reason, refused=True) if reason else self
 
 
@@ -233,8 +229,6 @@ class KnownOutput:
     """An output that keeps or breaks a rule, as somebody says.
 
     Attributes:
-        text: the output.
-        whose: in words, such as ``the expected output of case c2``.
         inputs: that it answers, as far as they are known.
     """
 
@@ -250,7 +244,6 @@ class Examples:
     Attributes:
         keeps: outputs that keep the rule, whatever else.
         right: those of them that keep all rules.
-        breaks: outputs that break it.
         inputs: that all of them answer.
         other_inputs: for which the rule's condition does not hold.
     """
@@ -414,6 +407,5 @@ def _apart(text: str, others: Sequence[str]) -> str:
 
 
 def _alike(text: str, other: str) -> int:
-    """How many characters both begin with."""
     pairs = enumerate(zip(text, other, strict=False))
     return next((at for at, (one, two) in pairs if one != two), min(len(text), len(other)))

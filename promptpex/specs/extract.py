@@ -39,11 +39,7 @@ FIELDS = {
 
 
 def declared(prompt: Prompt, name: str) -> VariableSpec:
-    """What the front matter says of a variable; a text without bounds where it says nothing.
-
-    Raises:
-        PromptFileError: values, bounds or a schema that make no sense.
-    """
+    """What the front matter says of a variable; a text without bounds where it says nothing."""
     inputs = prompt.meta.get("inputs")
     about = inputs.get(name) if isinstance(inputs, Mapping) else None
     declaration = dict(about) if isinstance(about, Mapping) else {}
@@ -93,11 +89,7 @@ _KEYS = frozenset(
 
 
 def declarations(prompt: Prompt) -> str:
-    """What the front matter says of the variables, a line each: its description, its type and bounds as JSON.
-
-    Raises:
-        PromptFileError: as ``declared``.
-    """
+    """What the front matter says of the variables, a line each: its description, its type and bounds as JSON."""
     lines = []
     for name in prompt.variables:
         bounds = declared(prompt, name).to_dict()
@@ -156,11 +148,7 @@ class AllInputsAndIntentReply(AllInputsReply, WithIntent):
 async def describe(
     author: RoleModel, prompt: Prompt, *, options: Extraction = DEFAULTS, emit: Listener = ignore_events
 ) -> tuple[str, dict[str, VariableSpec]]:
-    """The intent of a prompt and its input spec; the intent is empty where the author does not tell it.
-
-    Raises:
-        PromptFileError: a declaration that cannot be meant.
-    """
+    """The intent of a prompt and its input spec; the intent is empty where the author does not tell it."""
     input_names = [*prompt.variables, *([WHOLE_INPUT] if len(prompt.variables) > 1 else [])]
     return await _InputsQuestion(author, prompt, options).described(input_names, emit, with_intent=True)
 
@@ -176,9 +164,6 @@ async def input_specs(
     """The input spec of these variables (``*`` = all together); what the author does not tell has no constraints.
 
     Types and bounds are those that the front matter declares.
-
-    Raises:
-        PromptFileError: a declaration that cannot be meant.
     """
     return (await _InputsQuestion(author, prompt, options).described(wanted, emit, with_intent=False))[1]
 
@@ -259,7 +244,6 @@ def tidied(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_also_valid(line: str) -> bool:
-    """Whether the sentence allows something rather than asking for it."""
     return line.casefold().startswith(ALSO_VALID.casefold())
 
 
@@ -279,13 +263,6 @@ async def extract(
 ) -> Spec:
     """The spec of a prompt, as the author model reads it.
 
-    Args:
-        author: who writes it.
-        prompt: the prompt under test.
-        spec_for: the prompt's file name, as the spec should name it.
-        options: limits and instructions.
-        emit: is sent the events of the stages.
-
     Raises:
         ModelError: the author could not name a single rule. A missing intent, constraint or inverse is only noticed.
     """
@@ -302,7 +279,6 @@ async def extract(
 
 
 async def _intent(author: RoleModel, prompt: Prompt, options: Extraction, emit: Listener) -> str:
-    """The intent, asked for by itself."""
 
     async def ask(stage: str) -> str:
         rendered = render(

@@ -22,20 +22,12 @@ def read_spec(path: Path | str) -> Spec:
 
     A rule that says no origin counts as ``added``; an extracted one whose words no longer fit its ``content`` hash
     counts as ``edited``.
-
-    Raises:
-        SpecError: the first mistake, with file and line: not YAML, unknown key, missing or twice used id, a check
-            that cannot be used, no rules.
     """
     return examine(path).require()
 
 
 def rules_in(path: Path) -> tuple[Rule, ...]:
-    """The rules of the spec in this file; none where there is no such file.
-
-    Raises:
-        SpecError: it cannot be read, with its line.
-    """
+    """The rules of the spec in this file; none where there is no such file."""
     return read_spec(path).rules if path.exists() else ()
 
 
@@ -61,7 +53,6 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
     """Writes the spec, or brings the file up to it with the least edits, as ``documents.document.update`` does.
 
     Raises:
-        SpecError: the file on disk is broken (it is left as it is), or cannot be edited in place.
         OSError: it cannot be written.
     """
     from promptpex.assertions import check_time

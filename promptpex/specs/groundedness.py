@@ -46,7 +46,6 @@ class ClaimReply(BaseModel):
 
 @lru_cache(maxsize=32)
 def groundedness_reply_type(count: int) -> type[BaseModel]:
-    """The shape of a reply about so many rules."""
     claims = list_up_to(ClaimReply, count, wanted=count)
     return create_model("GroundedReply", claims=(Annotated[claims, readable(ClaimReply)], ...))
 
@@ -56,10 +55,8 @@ class Groundedness:
     """Whether the prompt supports one rule.
 
     Attributes:
-        rule: its id.
         status: ``unknown`` where neither words nor a judge could tell.
         how: ``quote``, ``near-quote``, ``judge:`` with the model's label, or ``none``.
-        reason: in words.
     """
 
     rule: str
@@ -80,7 +77,6 @@ async def grounded(
 
     Args:
         role_model: the judge for the rules that their quoted words do not settle; None = these are unknown.
-        instructions: the owner's note for the judge.
 
     Raises:
         ModelError: of a kind that holds for the whole judge.

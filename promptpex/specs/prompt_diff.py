@@ -76,7 +76,6 @@ class PromptDiff(Record):
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
         return not (self.sentences or self.rules or self.variables_added or self.variables_removed or self.roles)
 
 
@@ -87,7 +86,6 @@ def diff_prompts(
 
     Args:
         spec: the spec whose rules cite these sentences; that of the new prompt where each has its own.
-        suite: the cases.
         old_spec: the spec of the old prompt, where it has another; then rules are compared as well.
     """
     first = old_spec or spec
@@ -229,5 +227,4 @@ class _Touched:
 
 
 def _cited(spec: Spec | None) -> list[tuple[str, list[str]]]:
-    """Each rule that cites words, and these in their parts."""
     return [(rule.id, cited_parts(rule.source)) for rule in spec.rules if rule.source] if spec is not None else []

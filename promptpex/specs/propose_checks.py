@@ -110,7 +110,6 @@ def shown_to_be_right(quoted: Sequence[str], right: Iterable[str], broken: Itera
 
 
 def demanded_texts(rules: Iterable[Rule]) -> tuple[str, ...]:
-    """The texts that a check of a rule demands as the whole output."""
     checks = [check for rule in rules if not rule.stale for check in rule.checks]
     whole = (check.value for check in checks if check.kind == "equals" and not check.path and not check.transform)
     return tuple(value for value in whole if isinstance(value, str) and "{{" not in value)
@@ -168,7 +167,6 @@ async def propose_checks(
 
 
 def with_checks(rules: Sequence[Rule], proposals: Sequence[Proposal]) -> list[Rule]:
-    """The rules, each with what was proposed for it and kept."""
     by_rule = {proposal.rule: proposal for proposal in proposals}
     return [_rule_with(rule, by_rule[rule.id]) if rule.id in by_rule else rule for rule in rules]
 

@@ -78,7 +78,6 @@ class Extraction:
     samples: Sequence[str] = ()
 
     def note(self, stage: str) -> str:
-        """The owner's instructions for a stage, or nothing."""
         return self.instructions.get(stage, "")
 
 

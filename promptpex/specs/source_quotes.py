@@ -84,7 +84,6 @@ def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
 
 
 def instruction_text(prompt: Prompt) -> str:
-    """The text of the messages that tell the model what to do."""
     role = "system" if any(turn.role == "system" for turn in prompt.messages) else "user"
     return "\n\n".join(turn.content for turn in prompt.messages if turn.role == role)
 

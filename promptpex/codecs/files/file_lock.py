@@ -59,11 +59,7 @@ else:
 
 
 class LockFile:
-    """A file that one process at a time holds, and that goes with it; after a crash it stays, and holds up nobody.
-
-    Args:
-        path: of the file, whose folder has to be there.
-    """
+    """A file that one process at a time holds, and that goes with it; after a crash it stays, and holds up nobody."""
 
     def __init__(self, path: Path, handle: int) -> None:
         self._path = path
@@ -93,7 +89,6 @@ class LockFile:
                 time.sleep(_RETRY_S)
 
     def release(self) -> None:
-        """Gives the lock back and removes the file."""
         with contextlib.suppress(OSError):  # Windows removes no file that is open
             os.unlink(self._path)
         os.close(self._handle)
@@ -150,7 +145,6 @@ def append_whole(path: Path, data: bytes, *, drop_cut_line: bool = False) -> Non
 
 
 def _write(handle: int, data: bytes, size: int) -> None:
-    """Writes all of it behind these many bytes, or none."""
     try:
         while data:
             data = data[os.write(handle, data) :]
@@ -161,7 +155,6 @@ def _write(handle: int, data: bytes, size: int) -> None:
 
 
 def _end_of_last_line(handle: int, size: int) -> int:
-    """Where the last line that has its end ends."""
     end = size
     while end:
         start = max(0, end - _BLOCK)

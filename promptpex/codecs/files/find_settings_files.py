@@ -29,7 +29,6 @@ def find_file(start: Path) -> Path | None:
 
 
 def user_file() -> Path:
-    """The user's own settings file, whether it is there or not."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("promptpex", appauthor=False)) / "settings.toml"

@@ -74,15 +74,7 @@ def inside(
     path: Path | str | None = None,
     line: int | None = None,
 ) -> Path:
-    """The file that ``name`` means in ``folder``; it need not exist.
-
-    Args:
-        error: the class to raise, with ``path`` and ``line``: the file that holds the name.
-        what: what the file is, for the sentence: ``file of samples``.
-
-    Raises:
-        InputError: (as ``error``) the name, or a link, leads out of the folder.
-    """
+    """The file that ``name`` means in ``folder``; it need not exist."""
     file = folder / name
     if "\0" in name or not is_inside(file, folder):
         message = f"the {what} {name!r} is outside the folder of the file that names it; copy it there"
@@ -95,9 +87,6 @@ def opened(path: Path, *, error: type[InputError], what: str, links: bool = True
 
     Args:
         links: whether a link is followed, within its project.
-
-    Raises:
-        InputError: (as ``error``) missing, a folder, a device, a pipe, a link that is not followed, or not readable.
     """
     try:
         handle = os.open(path, os.O_RDONLY | NO_WAIT | (0 if links else NO_FOLLOW))
@@ -119,11 +108,7 @@ def opened(path: Path, *, error: type[InputError], what: str, links: bool = True
 
 
 def read_bytes(path: Path, *, error: type[InputError], what: str, limit: int = MEGABYTE, links: bool = True) -> bytes:
-    """The bytes of an ordinary file of at most ``limit`` bytes.
-
-    Raises:
-        InputError: (as ``error``) as ``opened``; a longer file is refused without being read.
-    """
+    """The bytes of an ordinary file of at most ``limit`` bytes."""
     try:
         with opened(path, error=error, what=what, links=links) as file:
             size = os.fstat(file.fileno()).st_size
@@ -159,11 +144,7 @@ def created(path: Path, *, append: bool = False, readable: bool = False, mode: i
 
 
 def refuse_led_out(folder: Path, top: Path, error: type[InputError]) -> None:
-    """Refuses a folder of ours that a link leads out of ``top``, which was chosen by the user.
-
-    Raises:
-        InputError: (as ``error``) with what to do.
-    """
+    """Refuses a folder of ours that a link leads out of ``top``, which was chosen by the user."""
     if not is_inside(folder, top):
         raise error("a link leads this folder out of the one that holds it; remove the link", path=folder)
 
@@ -187,7 +168,6 @@ class FileState(NamedTuple):
     """What changes whenever a file does.
 
     Attributes:
-        size: in bytes.
         time: of the last change, in nanoseconds.
         place: on the disk; another file that takes its name has another one.
     """

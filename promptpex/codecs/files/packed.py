@@ -84,11 +84,7 @@ _HEADER = struct.Struct("<4s22xHH")
 
 
 class ZipParts:
-    """An open archive.
-
-    Attributes:
-        names: of its parts, in order.
-    """
+    """An open archive."""
 
     def __init__(self, file: BinaryIO, path: Path, what: str, error: type[InputError]) -> None:
         self._file, self._path, self._what, self._error = file, path, what, error
@@ -101,11 +97,7 @@ class ZipParts:
         self.names = tuple(dict.fromkeys(info.filename for info in infos))
 
     def read(self, name: str) -> bytes:
-        """The content of a part, which is JSON.
-
-        Raises:
-            InputError: it is damaged, encrypted, packed as cannot be read here, or too long with those read before.
-        """
+        """The content of a part, which is JSON."""
         with self._refusing():
             info = self._archive.getinfo(name)
             self._spend(info.file_size, at_once=3 * info.file_size)
@@ -162,10 +154,6 @@ def _unpacked(data: bytes, size: int, path: Path, error: type[InputError]) -> by
 
 @contextmanager
 def opened_zip(path: Path, *, what: str, error: type[InputError] = InputError) -> Iterator[ZipParts]:
-    """The parts of an archive.
-
-    Raises:
-        InputError: (as ``error``) the file is missing, or is not a ZIP archive.
-    """
+    """The parts of an archive."""
     with opened(path, error=error, what=what) as file:
         yield ZipParts(file, path, what, error)

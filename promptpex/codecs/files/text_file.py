@@ -17,13 +17,7 @@ def read_text(path: Path | str, *, error: type[InputError], what: str, limit: in
     UTF-8, with or without its mark, and UTF-16 with its mark are read.
 
     Args:
-        error: the class to raise.
-        what: what the file is, for the sentence: ``prompt file``.
         limit: bytes; a longer file is refused without being read.
-
-    Raises:
-        InputError: (as ``error``) missing, a folder, a link out of its project, not readable, too long, empty, or not
-            text.
     """
     return decode(read_bytes(Path(path), error=error, what=what, limit=limit), path=path, error=error, what=what)
 

@@ -81,7 +81,6 @@ class ComparisonBudget:
         return True
 
     def ratio(self, first: int, second: int) -> bool:
-        """Whether two texts of these lengths may be compared as wholes."""
         return self.allows(_CALL + _RATIO * first * second / _WORD)
 
     def partial(self, piece: int, whole: int) -> bool:

@@ -28,7 +28,6 @@ MARKS = ("{{", "{%", "{#")
 
 
 def has_template(text: str) -> bool:
-    """Whether the text holds template syntax."""
     return any(mark in text for mark in MARKS)
 
 

@@ -59,9 +59,7 @@ class Promise:
         name: what its rule is called by: the metric, else the kind.
         is_metric: whether the name is a metric, which several assertions may share.
         check: the check that decides it; None: a judge does.
-        rubric: what a judge is told.
         needs_input: whether the judge has to see the input.
-        at: of its first assertion.
     """
 
     name: str
@@ -73,7 +71,6 @@ class Promise:
 
     @property
     def key(self) -> str:
-        """Equal for promises that demand the same."""
         return json.dumps(
             [self.name, self.is_metric, self.check, self.rubric, self.needs_input], sort_keys=True, default=str
         )
@@ -84,9 +81,6 @@ def promise_of(files: ConfigFiles, written: Written, transform: str | None) -> P
 
     Args:
         transform: the test's own, which is done with the output first.
-
-    Raises:
-        InputError: it has no type, or a file of its value cannot be read.
     """
     entry, at = written
     kind = _kind(entry, at)
@@ -256,7 +250,6 @@ def _question(files: ConfigFiles, written: Written, transform: str | None) -> di
 
 
 def _rubric(entry: Mapping[str, object], at: At) -> str:
-    """The statement that a judge holds the output against."""
     base = _kind(entry, at).removeprefix("not-")
     value = entry.get("value")
     texts = value if isinstance(value, list) else [value]
@@ -333,7 +326,6 @@ def _take_transform(files: ConfigFiles, check: dict[str, object], transform: str
 
 
 def _body(step: str) -> str:
-    """An expression, or lines that return, as the body of an arrow function."""
     return f"{{{step}}}" if re.search(r"\breturn\b", step) else f"({step.strip().rstrip(';')})"
 
 

@@ -53,52 +53,33 @@ class ConfigFiles:
         self._read = self._bytes = 0
 
     def came(self, what: str, at: At) -> None:
-        """Counts what is here as it was there."""
         self.log.came_from(what, at.name if at.row is None else f"{at.row} {at.name}", at.path)
 
     def changed(self, at: At, why: str) -> None:
-        """Notes what means something else here."""
         self.log.changed(at.name, why, at.path, at.line)
 
     def left_out(self, at: At, why: str) -> None:
-        """Notes what could not come over."""
         self.log.left_out(at.name, why, at.path, at.line)
 
     def path_of(self, name: str, at: At) -> Path:
-        """The file that a name with or without ``file://`` means.
-
-        Raises:
-            InputError: it is elsewhere, or outside the folder.
-        """
+        """The file that a name with or without ``file://`` means."""
         if _ELSEWHERE.match(name):
             raise at.fail(f"{name.partition(':')[0]} addresses are not fetched; save the file beside this one")
         plain = name.removeprefix(FILE)
         return inside(self.folder, plain, error=InputError, what="file", path=at.path, line=at.line)
 
     def text(self, path: Path) -> str:
-        """The text of a file.
-
-        Raises:
-            InputError: missing, too long, binary.
-        """
+        """The text of a file."""
         self._take(path)
         return read_text(path, error=InputError, what="file", limit=MAX_BYTES)
 
     def table(self, path: Path) -> list[CsvRow]:
-        """The rows of a CSV file, each cell as it stands.
-
-        Raises:
-            InputError: as ``text``, or it is not CSV.
-        """
+        """The rows of a CSV file, each cell as it stands."""
         lines = io.StringIO(self.text(path).removeprefix("\ufeff"), newline="")
         return list(read_rows(lines, path=path, guarded=False))
 
     def data(self, path: Path) -> tuple[object, At]:
-        """What a YAML or JSON file holds, and its place; of JSON lines a list.
-
-        Raises:
-            InputError: it is neither, or expands too far.
-        """
+        """What a YAML or JSON file holds, and its place; of JSON lines a list."""
         if path.suffix.lower() in (".jsonl", ".ndjson"):
             lines = list(jsonl.parse(self.text(path), path=path, error=InputError))
             return [line.value for line in lines], At(path, row=1)
@@ -107,11 +88,7 @@ class ConfigFiles:
         return merged(doc.data), At(path, doc=doc)
 
     def matching(self, name: str, at: At) -> list[Path]:
-        """The files that a name or a pattern means, in order; the one file of a plain name need not exist.
-
-        Raises:
-            InputError: they are outside the folder, or too many.
-        """
+        """The files that a name or a pattern means, in order; the one file of a plain name need not exist."""
         plain = name.removeprefix(FILE)
         if not _PATTERN.search(plain) or is_file(self.folder / plain):
             return [self.path_of(name, at)]
@@ -197,11 +174,7 @@ def script_of(code: str, function: str) -> str | None:
 
 
 def transform_of(files: ConfigFiles, value: object, at: At) -> str | None:
-    """A transform as a JavaScript expression or lines that return; None where it is none, which is noted.
-
-    Raises:
-        InputError: its file cannot be read, or is outside of the folder.
-    """
+    """A transform as a JavaScript expression or lines that return; None where it is none, which is noted."""
     if not isinstance(value, str) or not value.strip():
         return None
     if not value.startswith(FILE):
@@ -259,9 +232,6 @@ def combinations(
 
     Args:
         expand: whether lists multiply the test.
-
-    Raises:
-        InputError: they would make too many, or name a file that cannot be read.
     """
     values = {name: _values(files, value, at[name], expand) for name, value in variables.items()}
     count = 1
@@ -274,7 +244,6 @@ def combinations(
 
 
 def _values(files: ConfigFiles, value: object, at: At, expand: bool) -> list[object]:
-    """What a variable may be, in turn."""
     if isinstance(value, str) and value.startswith(FILE) and expand:
         return [_of_file(files, path, at) for path in files.matching(value, at)]
     values_listed = value if expand and isinstance(value, list) and value and isinstance(value[0], str) else [value]
@@ -340,7 +309,6 @@ def with_filled_metric(entry: Mapping[str, object], variables: Mapping[str, obje
 
 
 def _as_javascript(value: object) -> str:
-    """The value as JavaScript puts it into a text."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):

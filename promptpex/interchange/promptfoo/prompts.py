@@ -39,7 +39,6 @@ class TheirPrompt:
 
     Attributes:
         label: what the configuration calls it; empty where it does not.
-        messages: its turns, as templates.
         is_chat: whether it was written as a list of turns.
     """
 
@@ -50,11 +49,7 @@ class TheirPrompt:
 
 
 def read_prompts(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]:
-    """The prompts under ``prompts``.
-
-    Raises:
-        InputError: a prompt is of no known shape, or a file cannot be read.
-    """
+    """The prompts under ``prompts``."""
     return [_without_environment(files, prompt) for prompt in _every(files, value, at)]
 
 
@@ -128,7 +123,6 @@ def _is_program(name: str) -> bool:
 
 
 def _of_file(files: ConfigFiles, path: Path, label: str, at: At) -> Iterator[TheirPrompt]:
-    """The prompts of a file, by its ending."""
     ending, label = path.suffix.lower(), label or path.stem
     if ending in (".yaml", ".yml", ".json"):
         data, place = files.data(path)
@@ -178,7 +172,6 @@ def prompts_of_text(files: ConfigFiles, raw: str, label: str, at: At) -> Iterato
 
 
 def _chat(files: ConfigFiles, data: object, label: str, at: At) -> Iterator[TheirPrompt]:
-    """A prompt from its turns."""
     turns = data.get("messages") if isinstance(data, dict) else data
     messages = []
     for turn in turns if isinstance(turns, list) else [None]:
@@ -201,7 +194,6 @@ def _template(text: str) -> str:
 
 
 def _is_partial(text: str) -> bool:
-    """Whether a line begins a template and does not end it."""
     for line in text.split("\n") if "{" in text else ():
         for begin, end in _PARTIAL:
             place = line.rfind(begin)

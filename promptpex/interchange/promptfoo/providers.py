@@ -82,11 +82,7 @@ _FOREIGN_ID = re.compile(
 
 
 def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, object]:
-    """The settings that name the models under ``providers``: nothing where there is none that we can ask.
-
-    Raises:
-        InputError: a provider is of no known shape.
-    """
+    """The settings that name the models under ``providers``: nothing where there is none that we can ask."""
     under_test: list[str] = []
     tables: dict[str, object] = {}
     for entry, place in _entries(files, value, at):
@@ -110,11 +106,7 @@ def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, objec
 
 
 def _entries(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[object, At]]:
-    """The providers of a list; in the place of a file of them those that it holds.
-
-    Raises:
-        InputError: a file cannot be read, or lies outside the folder.
-    """
+    """The providers of a list; in the place of a file of them those that it holds."""
     for entry, place in items(value, at, "providers"):
         if isinstance(entry, str) and entry.startswith(FILE) and entry.lower().endswith((".yaml", ".yml", ".json")):
             data, inner = files.data(files.path_of(entry, place))

@@ -58,12 +58,7 @@ def recognise(path: Path) -> bool:
 
 
 def read(path: Path) -> Imported:
-    """The projects of a configuration.
-
-    Raises:
-        InputError: it is none, something in it is of the wrong type, or a file that it names cannot be read or is
-            outside of its folder; with file and line.
-    """
+    """The projects of a configuration."""
     doc = yaml_reader.read(path, error=InputError, what="promptfoo configuration")
     top = At(path, doc=doc)
     config = mapping(merged(doc.data), top, "a promptfoo configuration")
@@ -77,7 +72,6 @@ class ReadConfig:
     """What a configuration comes to.
 
     Attributes:
-        imported: its projects and settings.
         cases: by the number of a test the id of its case.
     """
 
@@ -90,9 +84,6 @@ def read_config(files: ConfigFiles, config: Data, top: At, prompts: Sequence[The
 
     Args:
         prompts: those that it has, where they are known already.
-
-    Raises:
-        InputError: as ``read``.
     """
     _name_unread(files, config, top)
     if prompts is None:
@@ -177,11 +168,7 @@ def _nothing(files: ConfigFiles, top: At) -> InputError:
 
 
 def _resolved(config: Data, entry: Data, at: At) -> Data:
-    """An assertion with the template that its ``$ref`` names filled in.
-
-    Raises:
-        InputError: there is no such template; other files are not followed.
-    """
+    """An assertion with the template that its ``$ref`` names filled in."""
     reference = entry.get("$ref")
     if not isinstance(reference, str):
         return entry
@@ -194,7 +181,6 @@ def _resolved(config: Data, entry: Data, at: At) -> Data:
 
 
 def _kept(config: Data) -> Data:
-    """What an export of ours has kept for an import."""
     metadata = config.get("metadata")
     own_metadata = metadata.get(OURS) if isinstance(metadata, dict) else None
     return own_metadata if isinstance(own_metadata, dict) else {}
@@ -225,7 +211,6 @@ def _evaluation(files: ConfigFiles, config: Data, top: At) -> dict[str, object]:
 
 
 def _decoration(config: Data) -> tuple[str, str]:
-    """What stands before and after each prompt."""
     default = config.get("defaultTest")
     options = default.get("options") if isinstance(default, dict) else None
     texts = [options.get(key) if isinstance(options, dict) else None for key in ("prefix", "suffix")]
@@ -234,7 +219,6 @@ def _decoration(config: Data) -> tuple[str, str]:
 
 
 def _prompt_files(prompts: Sequence[TheirPrompt], description: str, around: tuple[str, str]) -> list[ImportedPrompt]:
-    """The prompts with names of their own."""
     taken: set[str] = set()
     made = []
     for number, prompt in enumerate(prompts, 1):
@@ -250,12 +234,10 @@ def _prompt_files(prompts: Sequence[TheirPrompt], description: str, around: tupl
 
 
 def _places(places: Mapping[str, At]) -> dict[str, tuple[str, str, int | None]]:
-    """Where rules come from, for what is noted of them later."""
     return {name: (at.name, str(at.path), at.line) for name, at in places.items()}
 
 
 def _name_unread(files: ConfigFiles, config: Data, top: At) -> None:
-    """Names what a configuration says and nothing here reads."""
     if "targets" in config and "providers" in config:
         files.left_out(top["providers"], stored("targets are used instead"))
     for key in config:

@@ -124,7 +124,6 @@ def make(
     """The cases and rules that these tests come to.
 
     Args:
-        promises_of: what a test demands.
         texts: by the name of a metric the sentence of its rule, where the configuration knows one.
         expected_is_input: whether the prompt names ``expected``; else it is the expected output.
         on_same: is called for a test with the inputs of an earlier one.
@@ -325,7 +324,6 @@ class Conditions:
         return needed
 
     def _counted(self, name: str, length: int | None) -> Counter[str]:
-        """How often each text of a variable, or its beginning, stands there."""
         if (name, length) not in self._counts:
             self._counts[name, length] = Counter(text[:length] for text in self._texts[name])
         return self._counts[name, length]
@@ -337,7 +335,6 @@ def _text(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text as a pattern of ECMAScript that matches it and nothing else."""
     signs = re.sub(r"[\\^$.*+?()[\]{}|/]", r"\\\g<0>", text)
     return signs.replace("\n", "\\n").replace("\r", "\\r").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

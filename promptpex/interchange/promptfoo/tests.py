@@ -37,11 +37,7 @@ _FIELDS = {"__prefix": "prefix", "__suffix": "suffix"}
 
 
 def table_tests(files: ConfigFiles, path: Path) -> Iterator[tuple[dict[str, object], At]]:
-    """The tests of a CSV file, each with its line.
-
-    Raises:
-        InputError: it is not CSV, or a row has more cells than the header.
-    """
+    """The tests of a CSV file, each with its line."""
     rows = files.table(path)
     head = [name.strip() for name in rows[0].cells] if rows else []
     for number, row in enumerate(rows[1:], 1):
@@ -149,7 +145,6 @@ class TheirTest:
 
     Attributes:
         number: of the test in the order of promptfoo's results, from 0.
-        variables: a value of each.
         asserts: those of the defaults first.
         threshold: the least weighted score that passes.
         transform: what is done with the output before anything looks at it.
@@ -168,11 +163,7 @@ class TheirTest:
 
 
 def read_tests(files: ConfigFiles, config: Data, top: At) -> list[TheirTest]:
-    """All tests of a configuration.
-
-    Raises:
-        InputError: something is of the wrong type, a file cannot be read, or there are too many.
-    """
+    """All tests of a configuration."""
     default = _Default.of(files, *_default(files, config, top["defaultTest"]))
     tests: list[TheirTest] = []
     room = _Room()
@@ -209,11 +200,7 @@ class _Room:
     characters: int = MAX_CHARACTERS
 
     def take(self, test: TheirTest) -> None:
-        """Counts a test.
-
-        Raises:
-            InputError: there are too many, or they are too large.
-        """
+        """Counts a test."""
         self.tests -= 1
         self.values -= len(test.variables)
         self.asserts -= len(test.asserts)
@@ -240,7 +227,6 @@ class _Default:
 
     @classmethod
     def of(cls, files: ConfigFiles, test: Data, at: At) -> _Default:
-        """It as written, with the files that it names."""
         asserts = tuple(_asserts(files, test.get("assert"), at["assert"]))
         return cls(test, at, _variables(files, test.get("vars"), at["vars"]), asserts)
 
@@ -413,7 +399,6 @@ def _name_unread_of_default(files: ConfigFiles, default: Data, at: At) -> None:
 
 
 def _name_unread(files: ConfigFiles, test: Data, at: At) -> None:
-    """Names what a test says and nothing here reads."""
     for key in test:
         if key not in _READ:
             files.left_out(at[key], _WHY.get(key, stored("promptpex has no equivalent for it in a case")))

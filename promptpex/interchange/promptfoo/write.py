@@ -208,7 +208,6 @@ def _refuse_code(prompt: Prompt) -> None:
 
 
 def _asserts(rules: Sequence[Rule], rubrics: bool, left_out: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """The assertions of each rule, by its id."""
     asserts = {rule.id: _rule(rule.id, rule.checks, left_out) for rule in rules}
     for rule in rules:
         if rule.needs_judge and rubrics and not fills_in(rule.rule):
@@ -235,13 +234,11 @@ def _kept(name: str, text: str, left_out: list[str]) -> str:
 
 
 def _runs(entry: Mapping[str, Any]) -> bool:
-    """Whether an assertion is code there."""
     is_code = str(entry["type"]).removeprefix("not-") in ("javascript", "python") or "transform" in entry
     return is_code or any(_runs(part) for part in entry.get("assert", ()))
 
 
 def _unusable(suite: Suite) -> list[str]:
-    """The cases that do not become tests, with the reasons."""
     invalid = [
         stored("case {case} is invalid: {reason}", case=case.id, reason=case.invalid)
         for case in suite.cases
@@ -266,7 +263,6 @@ def _is_placed(rule: Rule, concerned: Mapping[str, Collection[str]] | None, left
 
 
 def _by_case(rule: Rule) -> bool:
-    """Whether the rule's assertions differ from test to test."""
     return bool(rule.when) or (rule.needs == "input" and rule.needs_judge)
 
 
@@ -376,7 +372,6 @@ def _chat(prompt: Prompt, left_out: list[str]) -> str:
 
 
 def _nunjucks(template: str) -> str:
-    """The template in the words of promptfoo's engine."""
     return re.sub(r"\|\s*tojson\b(?:\(\))?", "| dump", template)
 
 

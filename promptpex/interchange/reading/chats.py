@@ -52,7 +52,6 @@ def messages_of(value: object) -> tuple[Message, ...]:
 
 
 def is_chat(value: object) -> bool:
-    """Whether it is a list of turns, each with a role."""
     return isinstance(value, list) and bool(value) and all(isinstance(turn, dict) and "role" in turn for turn in value)
 
 
@@ -161,9 +160,6 @@ def read_chats(
     Args:
         plain: a row with what it has only in forms of its own under the keys of ``where``; ``Unfit`` where it is not a
             request.
-
-    Raises:
-        InputError: nothing can come over, with the first reason.
     """
     exchanges = []
     for row, at in rows:
@@ -274,7 +270,6 @@ def _choice(row: Row) -> str:
 
 
 def _of_responses(items: Sequence[Row]) -> str:
-    """The text of the messages in an output of the Responses API."""
     kinds = [item.get("type", "message") for item in items]
     if any(kind not in ("message", "reasoning") for kind in kinds):
         raise Unfit(stored("the model calls tools, which promptpex does not support"))

@@ -50,9 +50,7 @@ class Exchange:
     """One request as a file has it.
 
     Attributes:
-        at: where it stands.
         messages: what was sent; empty where the file has the inputs alone.
-        inputs: values by name, where the file has them.
         answers: what came back; of several the order is that of repeats.
         name: what the file calls it.
         expected: the right outputs, the best first.
@@ -67,7 +65,6 @@ class Exchange:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Who speaks, turn by turn."""
         return tuple(message.role for message in self.messages)
 
 
@@ -101,7 +98,6 @@ class Ids:
 
 
 def label(model: str) -> str:
-    """What a model is called in tables."""
     return " ".join(model.split())[:_LONGEST_NAME] or "unknown"
 
 

@@ -75,16 +75,11 @@ class At:
         return "".join(parts).lstrip(".") or self.path.name
 
     def fail(self, message: str) -> InputError:
-        """The error that there is something wrong here."""
         return InputError(f"{self.name}: {message}" if self.keys else message, path=self.path, line=self.line)
 
 
 def mapping(value: object, at: At, what: str) -> Mapping[str, object]:
-    """The value, which has to be a mapping; nothing counts as an empty one.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """The value, which has to be a mapping; nothing counts as an empty one."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -103,7 +98,6 @@ def items(value: object, at: At, what: str) -> Iterator[tuple[object, At]]:
 
 
 def named(value: object) -> str:
-    """What a value of the wrong type is, for sentences."""
     kinds = ((bool, "true or false"), (str, "a text"), (int | float, "a number"), (list, "a list"), (dict, "a mapping"))
     return next((name for kind, name in kinds if isinstance(value, kind)), "nothing")
 
@@ -122,11 +116,7 @@ LONGEST_JSON = 500 * MEGABYTE
 
 
 def read_json(path: Path, what: str) -> object:
-    """The file as data.
-
-    Raises:
-        InputError: it cannot be read, is larger than ``MAX_BYTES``, or is not JSON; with the line.
-    """
+    """The file as data."""
     return loaded(read_text(path, error=InputError, what=what, limit=LONGEST_JSON), path)
 
 
@@ -149,11 +139,7 @@ _TOKEN = re.compile(r'"((?:\\.|[^"\\])*)"|[{}\[\],:]|[^"{}\[\],:]+')
 
 
 def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
-    """The rows of a JSON file, or of one of JSON lines, with their places.
-
-    Raises:
-        InputError: it cannot be read, or stops being JSON at some line.
-    """
+    """The rows of a JSON file, or of one of JSON lines, with their places."""
     text = read_text(path, error=InputError, what=what, limit=LONGEST_ROWS).removeprefix("\ufeff")
     reader = ValueReader(text, path)
     is_list = reader.skip("[")
@@ -171,11 +157,7 @@ def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
 
 
 def csv_rows(path: Path, what: str) -> Iterator[tuple[Mapping[str, str], At]]:
-    """The rows of a CSV file by the names in its first one; empty cells are left out.
-
-    Raises:
-        InputError: it cannot be read, is not CSV, or a row has more cells than the first.
-    """
+    """The rows of a CSV file by the names in its first one; empty cells are left out."""
     text = read_text(path, error=InputError, what=what, limit=LONGEST_ROWS).removeprefix("\ufeff")
     rows = safe_csv.read_rows(io.StringIO(text, newline=""), path=path, guarded=False)
     names = [name.strip() for first in islice(rows, 1) for name in first.cells]
@@ -191,7 +173,6 @@ def csv_rows(path: Path, what: str) -> Iterator[tuple[Mapping[str, str], At]]:
 
 
 def rows_of(path: Path, what: str) -> Iterator[tuple[object, At]]:
-    """The rows of a JSON or CSV file, by its name."""
     return iter(csv_rows(path, what)) if path.suffix.lower() == ".csv" else json_rows(path, what)
 
 

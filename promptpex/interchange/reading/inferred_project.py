@@ -33,11 +33,7 @@ def assembled(
     """The prompts, cases and outputs of these requests.
 
     Args:
-        path: the file.
         called: the prompt's name; without it that of the file.
-
-    Raises:
-        InputError: there are none, with the first reason.
     """
     if not exchanges:
         first = next((note for note in log.notes if note.became == "left out"), None)

@@ -72,7 +72,6 @@ def names_of(value: object, *, is_github: bool = False) -> tuple[str, ...]:
 
 
 def github_name(name: str) -> str:
-    """Our name of a model of GitHub Models."""
     return f"github/{name.strip().rpartition('/')[2]}"
 
 
@@ -90,11 +89,7 @@ _UNTOLD = stored("a rule checks the output against it; it is not sent to the mod
 
 
 def format_rules(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
-    """A rule for each form that the file demands of the output by other means than its text; what is none is noted.
-
-    Raises:
-        InputError: a schema in a text that cannot be read.
-    """
+    """A rule for each form that the file demands of the output by other means than its text; what is none is noted."""
     rules: dict[str, Rule] = {}
     ids = Ids()
     for rule, key in (*_github(data, top), *_openai(data), *_outputs(data, top, log)):

@@ -17,11 +17,7 @@ from promptpex.workflow.session import Session
 
 
 def with_own_rules(session: Session, prompt: Prompt, spec: Spec) -> Spec:
-    """The spec with a rule for each evaluator of the prompt file; what cannot be one is named.
-
-    Raises:
-        InputError: an evaluator, or a schema, that is broken.
-    """
+    """The spec with a rule for each evaluator of the prompt file; what cannot be one is named."""
     rules, notes = _rules(prompt)
     for note in notes:
         session.emit(Notice(stored("{name} of the prompt file: {reason}", name=note.name, reason=note.why)))
@@ -38,11 +34,7 @@ def with_own_rules(session: Session, prompt: Prompt, spec: Spec) -> Spec:
 
 
 def first_suite(prompt: Prompt, suite_for: str) -> Suite:
-    """The suite before any case is generated: the prompt file's own test data.
-
-    Raises:
-        InputError: test data that is not a list of rows.
-    """
+    """The suite before any case is generated: the prompt file's own test data."""
     return Suite(prompt=suite_for, cases=own_cases(prompt))
 
 
@@ -55,11 +47,7 @@ def own_cases(prompt: Prompt) -> tuple[Case, ...]:
 
 
 def problems_of_own_tests(prompt: Prompt) -> Iterator[Problem]:
-    """What becomes of the tests in a prompt file, and what of them cannot be used.
-
-    Raises:
-        InputError: as ``with_own_rules`` and ``own_cases``.
-    """
+    """What becomes of the tests in a prompt file, and what of them cannot be used."""
     path = str(prompt.path)
     rules, notes = _rules(prompt)
     if rules:

@@ -31,15 +31,10 @@ class FileSource:
         self._is_suite = path.is_file() and path.suffix.lower() in ENDINGS
 
     def suite(self) -> Suite:
-        """The cases."""
         return read_suite(self._path) if self._is_suite else self.run().suite
 
     def project(self) -> Project:
-        """A run's own prompt, spec, suite and models; of a case file what its folder holds, and no models.
-
-        Raises:
-            SpecError: there is no spec, and cases aim at its rules.
-        """
+        """A run's own prompt, spec, suite and models; of a case file what its folder holds, and no models."""
         if not self._is_suite:
             run = self.run()
             concerned = _concerned(run.spec, run.suite)
@@ -52,11 +47,7 @@ class FileSource:
         return Project(prompt, spec, suite, concerned=_concerned(spec, suite), rendered=promptfile.renderer(prompt))
 
     def run(self) -> Run:
-        """The run.
-
-        Raises:
-            InputError: there is none; a case file has no outputs.
-        """
+        """The run."""
         if self._is_suite:
             message = "this is a case file, and has no outputs; name a run: its folder, id or name"
             raise InputError(message, path=self._path)
@@ -81,11 +72,7 @@ def _concerned(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
 
 
 def guessed_format(path: Path, formats: Mapping[str, Format]) -> Format:
-    """The format that a file, or folder, looks like.
-
-    Raises:
-        InputError: there is nothing, or it looks like none of them, or like several.
-    """
+    """The format that a file, or folder, looks like."""
     if not path.exists():
         raise InputError("there is no such file or folder", path=path)
     like = [format_ for format_ in formats.values() if format_.recognise is not None and format_.recognise(path)]
@@ -110,11 +97,7 @@ def whole_of(path: Path, formats: Mapping[str, Format]) -> Path:
 
 
 def require_extension(path: Path, format_: Format) -> None:
-    """Refuses a file whose name says that it is in another format.
-
-    Raises:
-        InputError: it does.
-    """
+    """Refuses a file whose name says that it is in another format."""
     if format_.extensions and path.suffix.lower() not in format_.extensions:
         raise InputError(
             f"a file in the format {format_.name} must end in {' or '.join(format_.extensions)}", path=path

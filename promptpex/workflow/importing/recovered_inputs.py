@@ -42,11 +42,7 @@ class Gap:
 
 def recoverer(prompt: Prompt) -> Callable[[Sequence[Message]], Mapping[str, str]]:
     """A function that tells a prompt's inputs from the messages that were sent; it takes time in proportion to their
-    length, and raises ``NotThisPrompt`` where they do not come from the prompt, or may come from several inputs.
-
-    Raises:
-        PromptFileError: the template does more than to put variables into a text.
-    """
+    length, and raises ``NotThisPrompt`` where they do not come from the prompt, or may come from several inputs."""
     turns = [(message.role, _pieces(message.content, prompt)) for message in prompt.messages]
     if prompt.implicit_input:
         turns.append(("user", (Gap(INPUT_VARIABLE),)))
@@ -127,7 +123,6 @@ def _edges(pieces: Sequence[str | Gap], text: str) -> tuple[int, int]:
 
 
 def _places(texts: Sequence[str], text: str, begin: int, end: int) -> list[tuple[int, int]]:
-    """Where these texts stand, one after the other."""
     stands, place = [], begin
     for each in texts:
         start = text.find(each, place, end)
@@ -151,10 +146,6 @@ def with_prompt(imported: Imported, path: Path) -> Imported:
     """The requests of an import as cases and outputs of the prompt ``path``, with the spec beside it.
 
     What does not come from the prompt is left out and noted.
-
-    Raises:
-        InputError: the file records no requests, none of them comes from the prompt, or the prompt's template does more
-            than to put variables into a text.
     """
     recorded = imported.recorded
     if recorded is None:
@@ -199,12 +190,10 @@ def _named(inputs: Mapping[str, object], prompt: Prompt) -> Mapping[str, object]
 
 
 def _front(prompt: Prompt) -> dict[str, object]:
-    """What the front matter says of the inputs, so that defaults hold."""
     inputs = prompt.meta.get("inputs")
     return {"inputs": dict(inputs)} if isinstance(inputs, Mapping) and inputs else {}
 
 
 def _spec(prompt: Path) -> Spec | None:
-    """The spec beside the prompt, if there is one."""
     spec = files_of(prompt).spec
     return read_spec(spec) if spec.exists() else None

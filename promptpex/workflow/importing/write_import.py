@@ -45,7 +45,6 @@ def all_or_nothing(places: Iterable[Path], folder: Path, *, replace: bool) -> It
         replace: whether those that are there are replaced; a link is put aside, never followed.
 
     Raises:
-        InputError: one is there and is not to be replaced.
         OSError: what is there cannot be put aside.
     """
     places = list(places)
@@ -115,11 +114,7 @@ def _remove(path: Path) -> None:
 
 
 def require_readable_size(suite: Suite, path: Path) -> None:
-    """Refuses more cases than a file of this name can hold, which the next command could not read.
-
-    Raises:
-        InputError: with another kind of file that can.
-    """
+    """Refuses more cases than a file of this name can hold, which the next command could not read."""
     if path.suffix.lower() not in _YAML:
         return
     values, characters = 2 * len(suite.cases), 60 * len(suite.cases)  # keys that a file says of every case
@@ -157,10 +152,6 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
 
     Args:
         force: whether files that are there are replaced.
-
-    Raises:
-        InputError: it holds a number that no file of ours can, or more cases than a file of cases; it cannot be
-            written, a file that is there is broken, or one is there and is not to be replaced.
     """
     _refuse_odd_numbers(imported)
     try:
@@ -250,7 +241,6 @@ class _Project:
 
     @classmethod
     def of(cls, part: Imported, out: Path) -> _Project:
-        """The part, its cases made to fit its prompt."""
         name, text = "prompt.md", None
         if part.prompt is not None:
             prompt = part.prompt
@@ -293,7 +283,6 @@ def _filled(case: Case, variables: tuple[str, ...]) -> Case:
 
 
 def _places(imported: Imported, projects: list[_Project], out: Path) -> Iterator[Path]:
-    """The files and folders that are to be written."""
     for project in projects:
         part = project.part
         parts = (part.prompt, project.files.prompt), (part.spec, project.files.spec), (part.suite, project.files.suite)
