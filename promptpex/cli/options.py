@@ -176,7 +176,7 @@ judge_options = together(
         "--metrics",
         metavar="NAMES",
         expert=True,
-        help="Metrics beside the prompt to score outputs by, or none [all].",
+        help="Metrics next to the prompt to score outputs by, or none [all].",
     ),
 )
 """What judges decide, and the metrics of commands that score outputs by them."""

@@ -197,7 +197,7 @@ class Settings(Record):
     )
     metrics: MetricNames = Field(
         default=None,
-        description="The metrics beside the prompt that score its outputs, by name; left out: all of them.",
+        description="The metrics next to the prompt that score its outputs, by name; left out: all of them.",
         examples=[["tone"], "none"],
     )
     judge_repeat: int = Field(

@@ -194,7 +194,7 @@ USED: Mapping[str, Key] = {
     },
     "template": {
         "type": ["string", "object", "null"],
-        "description": "The language of the template in Prompty's words. It is read as Jinja whatever stands here.",
+        "description": "The language of the template in Prompty's words. It is read as Jinja whatever it says.",
         "examples": ["jinja2"],
     },
     "model": {

@@ -37,7 +37,7 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
         case: case_counts for case, case_counts in counts.items() if any(one.model_fields_set for one in case_counts)
     }
     if not any(one.broken or one.kept for made in asked_counts.values() for one in made):
-        raise RunError("nothing was scored in this run, so that no later one could be held against it", path=folder)
+        raise RunError("nothing was scored in this run, so no later run could be compared with it", path=folder)
     return Blessed(
         prompt=manifest.prompt,
         run=folder.name,

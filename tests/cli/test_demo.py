@@ -38,6 +38,8 @@ def test_it_runs_and_prints_what_the_picture_shows(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {*FILES, "promptpex.toml", "results", ".promptpex"}
     (report,) = folder.glob("results/*/*/report.html")
     assert "two-levels-of-care.jsonl#hasty" in report.read_text(encoding="utf-8")
+    blessed = in_process("bless", cwd=folder)
+    assert (blessed.code, (folder / "prompt.blessed.json").is_file()) == (0, True), blessed.err
 
 
 def test_files_that_are_there_are_left_alone(tmp_path: Path) -> None:

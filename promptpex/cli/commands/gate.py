@@ -273,7 +273,7 @@ def _gated(
     people = peoples_grades(finished, notices(verbose=False)) if asked.corrected else None
     summary = summarise(finished, folder=folder, people=people, **view)
     if not summary.has_scores:
-        raise RunError("nothing was scored in this run, so that no limit can be held against it", path=folder)
+        raise RunError("nothing was scored in this run, so no limit can be checked", path=folder)
     lacking = list[str]()
     if metrics_of_all is not None:
         own = counting_metrics(records(summary.metrics))
@@ -285,7 +285,7 @@ def _gated(
 
 def _refuse_without_limit(*, corrected: bool) -> NoReturn:
     if corrected:
-        raise click.UsageError("--corrected says which shares --max-non-compliance is held against; give that too")
+        raise click.UsageError("--corrected says which failure rates --max-non-compliance looks at; give that too")
     limit_flags = "--max-non-compliance, --min-accuracy, --min-metric, --min-scored or --baseline"
     raise click.UsageError(f"give a limit: {limit_flags}")
 

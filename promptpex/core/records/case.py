@@ -76,7 +76,7 @@ class Case(OwnedRecord):
     expected: str | None = Field(default=None, description="The right output, where it is known.", examples=["OTHER"])
     also_right: tuple[str, ...] = Field(
         default=(),
-        description="Other outputs that are right as well; the first stands under expected.",
+        description="Other outputs that are right as well; the first is under expected.",
         examples=[["NONE", "UNCLEAR"]],
     )
     match: Match | None = Field(
@@ -155,7 +155,7 @@ class Suite(Record):
 
     prompt: str = Field(
         default="",
-        description="The name of the prompt's file, beside this one. It may be left out where the names say it: "
+        description="The name of the prompt's file, next to this one. It may be left out where the names say it: "
         "mail.cases.yaml belongs to mail.md.",
         examples=["prompt.md"],
     )

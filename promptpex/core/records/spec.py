@@ -177,7 +177,7 @@ class Rule(OwnedRecord):
     )
     source: str | None = Field(
         default=None,
-        description="The words of the prompt that state the rule, as they stand there, so that a change is noticed.",
+        description="The words of the prompt that state the rule, exactly, so that a change is noticed.",
         examples=["in at most two sentences"],
     )
     checks: tuple[Check, ...] = Field(
@@ -255,7 +255,7 @@ class Spec(Record):
 
     prompt: str = Field(
         default="",
-        description="The name of the prompt's file, beside this one. It may be left out where the names say it: "
+        description="The name of the prompt's file, next to this one. It may be left out where the names say it: "
         "mail.spec.yaml belongs to mail.md.",
         examples=["prompt.md"],
     )
@@ -284,7 +284,7 @@ class Spec(Record):
     )
     rules: tuple[Rule, ...] = Field(
         default=(),
-        description="The promises that outputs are held against.",
+        description="The promises that outputs have to keep.",
         examples=[[{"id": "short", "rule": "The answer has at most two sentences."}]],
     )
 

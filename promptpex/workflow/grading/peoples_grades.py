@@ -80,11 +80,12 @@ def peoples_grades(
 
 
 def prompt_file_of(run: AnyRun) -> Path | None:
-    """The prompt's file as the run names it; None where it is not in the project that one works in."""
+    """The prompt's file as the run names it, from here, from the project's top or from a folder above it, where the
+    command may have been given; None where it is not in the project that one works in."""
     place, own_project = run.prompt.path, project_of(Path.cwd())
     if place is None:
         return None
-    files = dict.fromkeys((Path(place), own_project / place))
+    files = dict.fromkeys((Path(place), *(folder / place for folder in (own_project, *own_project.parents))))
     return next((file for file in files if file.is_file() and is_inside(file, own_project)), None)
 
 
