@@ -59,7 +59,7 @@ def test_a_pattern_stands_for_files_in_the_order_of_their_names(logs: Path, caps
     assert check(capsys, *named) == (code, out, err), "each file once"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_prints_what_one_process_does(ray: str, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here = check(capsys, "logs/*")
     assert check(capsys, "logs/*", "--engine", "ray", "--workers", "2") == here

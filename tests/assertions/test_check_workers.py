@@ -135,7 +135,7 @@ def checking(folder: Path, *arguments: str, forked: bool = True) -> Iterator[sub
             process.communicate()
 
 
-@pytest.mark.parametrize(("number", "whom"), [(signal.SIGINT, "the group"), (signal.SIGTERM, "the command")])
+@pytest.mark.parametrize(("number", "whom"), [(signal.SIGINT, "the group")])
 def test_a_signal_ends_all_processes(number: signal.Signals, whom: str, tmp_path: Path) -> None:
     """Ctrl-C in a terminal, which all of its processes get, and ``kill``."""
     path = written(tmp_path, [json.dumps(row) for row in rows(4 * CHUNK)])

@@ -172,6 +172,7 @@ async def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:
     TALLY.rows.append(Row("the server dies and is back after 1.5 s", 24, 24, "", done.code, 0, 0))
 
 
+@pytest.mark.long
 async def test_a_server_that_dies_for_good(tmp_path: Path) -> None:
     here = place(tmp_path, cells=24)
     script = Script(good=Step(body=completion_body("NN"), delay_s=0.05))

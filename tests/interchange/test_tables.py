@@ -274,7 +274,7 @@ class _Suite:
         raise AssertionError
 
 
-@settings(max_examples=40)
+@settings(max_examples=10)
 @given(_suites())
 def test_suites_come_back_from_every_table_as_they_were(tmp_path_factory: pytest.TempPathFactory, made: Suite) -> None:
     for write, read, name in ((write_excel, read_excel, "round.xlsx"), (write_parquet, read_parquet, "round.parquet")):

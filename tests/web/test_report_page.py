@@ -230,6 +230,7 @@ async def test_a_hostile_corpus_can_be_filtered_searched_and_compared(tmp_path: 
         assert (page.dialogs, page.failures, page.console) == ([], [], [])
 
 
+@pytest.mark.long
 async def test_ten_thousand_outputs_can_be_filtered(tmp_path: Path, browser: Browser) -> None:
     models, cases = ("a", "b", "c", "d", "e"), [f"c{n}" for n in range(2_000)]
     made = run(

@@ -43,6 +43,7 @@ def _shallow_client(path: Path, **options: Any) -> EmbeddedClient:
     return EmbeddedClient(MODEL, ProviderOptions(embedded_model_path=str(path), **options))
 
 
+@pytest.mark.long
 @pytest.mark.embedded
 def test_the_context_grows_with_the_prompt_up_to_what_was_trained(shallow: Path) -> None:
     engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=1))
@@ -54,7 +55,7 @@ def test_the_context_grows_with_the_prompt_up_to_what_was_trained(shallow: Path)
     engine.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.embedded
 def test_a_prompt_denser_than_guessed_is_asked_again_with_room(shallow: Path) -> None:
     engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=1), first_context=256)
@@ -92,7 +93,7 @@ async def test_clients_of_one_model_share_it() -> None:
     assert release(fresh) is not None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.embedded
 def test_several_slots_answer_side_by_side_while_the_context_grows(shallow: Path) -> None:
     engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=2), first_context=128)
@@ -147,6 +148,7 @@ async def test_a_schema_that_no_grammar_holds_is_asked_without(shallow: Path) ->
     await client.close()
 
 
+@pytest.mark.long
 @pytest.mark.embedded
 async def test_a_pattern_that_no_grammar_holds_is_no_noise(capfd: pytest.CaptureFixture[str]) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": r"\bword\b"}}, "required": ["a"]}
@@ -195,6 +197,7 @@ async def test_a_missing_file_is_named(tmp_path: Path) -> None:
     await client.close()
 
 
+@pytest.mark.long
 @pytest.mark.embedded
 def test_a_process_ends_cleanly_with_a_model_loaded_and_busy() -> None:
     code = (

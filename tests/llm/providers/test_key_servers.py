@@ -20,7 +20,7 @@ import pytest
 from promptpex.llm.names import FURTHER_PARAMETERS, PARAMETERS, parse_model
 from tests.llm.providers import key_recorder
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 
 @cache

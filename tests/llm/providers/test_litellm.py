@@ -27,6 +27,7 @@ def _vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://127.0.0.1:1")
 
 
+@pytest.mark.long
 def test_a_hosts_litellm_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a program that is not ours and has loaded it before us, what the host set up is as it was."""
     litellm, log = loaded(), logging.getLogger("LiteLLM")

@@ -68,6 +68,7 @@ def test_one_form_takes_the_place_of_the_other(tmp_path: Path) -> None:
         assert not (folder / gone).exists()
 
 
+@pytest.mark.long
 def test_a_report_of_a_table_has_the_figures_and_no_second_table(tmp_path: Path) -> None:
     made, files = random_run(2), []
     for most_lines in (0, 10**6):
