@@ -26,39 +26,27 @@ class CriteriaPort(Protocol):
     cannot be done. May be used from several threads.
     """
 
-    def board(self) -> CriteriaBoard:
-        """All that the page shows."""
-
-    def add(self, text: str, title: str = "") -> str:
-        """Adds a criterion."""
-
+    def board(self) -> CriteriaBoard: ...
+    def add(self, text: str, title: str = "") -> str: ...
     def from_note(self, grader: str, output: str, subject: str) -> str:
         """Makes a criterion of what a grader noted on a subject of the output with this key."""
 
-    def reword(self, name: str, text: str) -> str:
-        """Rewords a criterion."""
-
+    def reword(self, name: str, text: str) -> str: ...
     def delete(self, name: str) -> str:
         """Deletes a criterion with its candidates."""
 
     def settle(self, name: str, by: Means, selected: bool, max_ffr: float | None, must: bool) -> str:
         """Sets by what a criterion is decided, whether it takes part, its own limit, and whether it is a must."""
 
-    def add_candidate(self, criterion: str, form: CandidateForm, text: str) -> str:
-        """Adds a person's candidate."""
-
-    def edit_candidate(self, name: str, form: CandidateForm, text: str) -> str:
-        """Puts another check under a candidate's name."""
-
+    def add_candidate(self, criterion: str, form: CandidateForm, text: str) -> str: ...
+    def edit_candidate(self, name: str, form: CandidateForm, text: str) -> str: ...
     def keep_candidate(self, name: str) -> str:
         """Says that a candidate fits the present words of its criteria."""
 
     def choose(self, name: str, choice: Choice | None) -> str:
         """Sets whether a candidate is always chosen, or never."""
 
-    def delete_candidate(self, name: str) -> str:
-        """Deletes a candidate."""
-
+    def delete_candidate(self, name: str) -> str: ...
     def infer(self) -> str:
         """Has criteria inferred from the prompt."""
 
@@ -74,8 +62,7 @@ class CriteriaPort(Protocol):
     def renew(self, on: bool) -> str:
         """Sets whether candidates are made again as grades come."""
 
-    def stop(self) -> str:
-        """Starts nothing more."""
+    def stop(self) -> str: ...
 
 
 class CardPort(Protocol):

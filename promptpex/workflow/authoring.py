@@ -106,15 +106,6 @@ def _planned(
     return todo, generation_lines(session, prompt, spec, todo, rating=rating)
 
 
-async def make_baseline(session: Session, files: Files, path: Path, count: int) -> Suite:
-    """Writes a baseline suite, made from the prompt alone, into a file of its own."""
-    prompt = read_prompt(session, files.prompt)
-    require_author(session)
-    suite = await generating.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
-    write_suite(path, suite)
-    return suite
-
-
 async def write_missing_spec(session: Session, prompt: Prompt, files: Files) -> Extracted:
     """Extracts the spec of a prompt and writes it, with the rules that the prompt's own file brings."""
     for sentence in unread_declarations(prompt):

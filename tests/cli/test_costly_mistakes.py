@@ -100,13 +100,6 @@ def test_no_model_that_nobody_named_is_a_judge(
     assert not Path("results").exists()
 
 
-@pytest.mark.parametrize("flag", [["--more", "1"], ["--rate"], ["--keep-best", "3"], ["--dry-run"]])
-def test_a_baseline_is_asked_for_alone(there: Path, capsys: pytest.CaptureFixture[str], flag: list[str]) -> None:
-    """It would be paid for, and what the other option asks for left undone."""
-    assert run_cli(["generate", str(there), "--baseline-cases", "2", "--author", "fake/x", *flag]) == 2
-    assert f"and {flag[0]} says nothing about it" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

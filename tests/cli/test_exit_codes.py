@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.command_session import resume_line
-from promptpex.cli.run_ending import exit_code
+from promptpex.cli.run_ending import exit_code, gravest
 from promptpex.core.errors import Interrupted
 from promptpex.report import summarise
 from tests.e2e.command import Done
@@ -151,3 +151,7 @@ def test_the_command_that_goes_on_does_not_ask_anew_what_was_answered(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["promptpex", *typed])
     assert resume_line() == "promptpex run 'my prompt.md' -m a"
+
+
+def test_the_gravest_of_several_codes_is_that_of_the_command() -> None:
+    assert [gravest(codes) for codes in ((), (0, 1), (1, 3), (3, 2, 1), (2, 130))] == [0, 1, 3, 2, 130]

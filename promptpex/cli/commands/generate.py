@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     metavar="N",
     help="Keep the N most valuable cases by rating and coverage, and put the others aside.",
 )
-@options.of_cases(
-    "--baseline-cases", type=click.IntRange(1, 200), metavar="N", help="Instead, make N cases from the prompt alone."
-)
 @options.of_models("--expected", metavar="MODEL", help="Take expected outputs from MODEL, scored by the judges.")
 @options.of_judging("-j", "--judge", metavar="NAMES", help="Judges that score expected outputs.")
 @options.sampling
@@ -61,7 +58,6 @@ def command(
     replace: bool,
     rate: bool,
     keep_best: int | None,
-    baseline_cases: int | None,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -75,23 +71,8 @@ def command(
     from promptpex.workflow.project_files import files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
-    if baseline_cases is not None:
-        _require_alone(more=more, replace=replace, rate=rate, keep_best=keep_best, dry_run=dry_run)
-        return _baseline(files, baseline_cases, as_json, flags)
     wishes = Wishes(more or 0, rate, keep_best, replace)
     return _dry(files, wishes, as_json, flags) if dry_run else _generate(files, wishes, as_json, flags)
-
-
-def _require_alone(**given: object) -> None:
-    """Refuses what has no meaning for a baseline suite, which has no rules and is written as a whole."""
-    for name, value in given.items():
-        if value:
-            flag = f"--{name.replace('_', '-')}"
-            message = (
-                f"--baseline-cases makes a suite of its own, without rules, and {flag} says nothing about it: "
-                "leave one out"
-            )
-            raise click.UsageError(message)
 
 
 def _generate(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]) -> int:
@@ -224,19 +205,3 @@ def _plain(todo: Plan) -> dict[str, Any]:
         "keep": len(todo.keep),
         "orphans": [case.id for case in todo.orphans],
     }
-
-
-def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) -> int:
-    from promptpex.cli.command_session import work
-    from promptpex.cli.output import print_json
-    from promptpex.promptfile import stem
-    from promptpex.workflow.authoring import make_baseline
-
-    path = files.suite.with_name(f"{stem(files.prompt)}.baseline.yaml")
-    suite = work(flags, lambda session: make_baseline(session, files, path, count), start=files.prompt.parent)
-    if as_json:
-        print_json({"cases": len(suite.cases), "file": str(path)})
-    else:
-        many = len(suite.cases)
-        say(tr_n("{count} baseline case in {file}", "{count} baseline cases in {file}", many, file=path))
-    return 0
