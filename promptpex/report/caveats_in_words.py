@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from promptpex.codecs.text.wording import NAMED, cut
-from promptpex.core.records import Check, Rule
+from promptpex.core.records import EXPECTED, Check, Rule
 from promptpex.core.translation import tr, tr_n
 from promptpex.report.percentages import TableRow, listed, percent
 
@@ -68,6 +68,27 @@ def unread_checks(outputs: Mapping[str, int], prompt: str | None) -> list[str]:
         )
         for rule, count in outputs.items()
     ]
+
+
+def not_scored(outputs: Mapping[tuple[str, str], int]) -> list[str]:
+    """What the end of a run left without a score; a sentence for each metric, and for the expected outputs.
+
+    Args:
+        outputs: by name of the score and model, how many.
+    """
+    sentences = []
+    for name in dict.fromkeys(name for name, _ in outputs):
+        missing = listed(
+            tr_n("{count} output of {model}", "{count} outputs of {model}", count, model=model)
+            for (one, model), count in outputs.items()
+            if one == name
+        )
+        if name == EXPECTED:
+            words = tr("The run ended before {missing} were compared with expected ones.", missing=missing)
+        else:
+            words = tr("The run ended before {missing} were scored by {metric}.", missing=missing, metric=name)
+        sentences.append(words)
+    return sentences
 
 
 def without_value(rules: Iterable[Rule], outputs: Mapping[str, int]) -> list[str]:
@@ -178,7 +199,9 @@ def not_asked(rows: Sequence[TableRow]) -> list[str]:
             tr("{some} of {all} outputs of {model}", some=row["not_asked"], all=row["outputs"], model=row["model"])
             for row in part
         )
-        if len(rows) > 1:
+        if not any(row["scored"] for row in rows):
+            words = tr("The run ended before {missing}.", missing=missing)
+        elif len(rows) > 1:
             words = tr(
                 "The run ended before {missing}: the figures rest on the others, and models are compared on the cases "
                 "asked of both.",

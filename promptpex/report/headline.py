@@ -41,7 +41,7 @@ def answer(
         judges: a table of judges (``tables.JUDGE_COLUMNS``) as plain rows.
         references: how many expected outputs come from which model; people's under no name.
         subset: which part of the suite the run is of.
-        unchecked: how many judges decide what nobody has held against people.
+        unchecked: how many judges decide, whom nobody has compared with people.
         unread: what there is to say of checks that nobody has read.
     """
     sentences = [*unread, *_part(subset), *_failing(judges)]
@@ -56,7 +56,7 @@ def answer(
         sentences += _against(scored, rankings, by)
     else:
         sentences += _ranked(scored, rankings, by)
-    sentences += by.cure()
+    sentences += by.cure() if rankings.options.rank_by == "non-compliance" else ()
     sentences += _choice(scored, rankings)
     sentences += not_asked(rows) if _by_grades(rankings) else caveats(rows)
     sentences += right.caveats(rows, references or {})
@@ -64,10 +64,12 @@ def answer(
     return " ".join(sentences)
 
 
-def by_these_judges(unchecked: int) -> list[str]:
+def by_these_judges(unchecked: int, rank_by: str = "non-compliance") -> list[str]:
     """The same in a sentence of its own, for what is said of several runs."""
     if not unchecked:
         return []
+    if rank_by != "non-compliance":
+        return [tr_n("By this judge.", "By these judges.", unchecked)]
     return [
         tr_n(
             "By this judge; check it with `promptpex grade`.",

@@ -115,7 +115,7 @@ def compare_runs(
         metrics=by_metric,
         corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases, chosen=(_chosen(old), _chosen(new))),
-        answer=" ".join([answer, *by_these_judges(max(map(unchecked_judges, both, people, repeat(rank_by))))]),
+        answer=" ".join([answer, *by_these_judges(max(map(unchecked_judges, both, people, repeat(rank_by))), rank_by)]),
         notes=(*notes, *noise_sentences(noise, figures)),
         regressions=tuple(_regressions(figures, by_metric, records(corrected), rank_by, tolerance)),
         confidence=confidence,
@@ -128,9 +128,12 @@ def _scored(run: AnyRun | RunTables) -> RunTables:
     """The tables of a run in which something was scored.
 
     Raises:
-        RunError: nothing was.
+        RunError: nothing was, or the run has not ended.
     """
     made = tables_of(run)
+    if not made.run.manifest.has_ended:
+        name = made.run.manifest.run
+        raise RunError(f"the run {name} has not ended, so it is not compared; the same `promptpex run` continues it")
     if not (made.rows["verdict"].isin(["pass", "fail"]).any() or made.score_kinds["unscored"].isna().any()):
         raise RunError(f"nothing was scored in this run, so that there is nothing to compare: {made.run.manifest.run}")
     return made

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
 from promptpex.core.errors import InputError
-from promptpex.core.records import NO_VALUE, NOT_ASKED, AnyRun, Spec, Suite, collector_paused
-from promptpex.report.caveats_in_words import unread_checks
+from promptpex.core.records import EXPECTED, NO_VALUE, NOT_ASKED, AnyRun, Spec, Suite, collector_paused
+from promptpex.report.caveats_in_words import not_scored, unread_checks
 from promptpex.report.corrections_in_words import by_grades, corrected_sentences
 from promptpex.report.failures import FailureExample, failure_examples
 from promptpex.report.headline import answer, chosen_by_outcome
 from promptpex.report.on_demand_tables import Details
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.report.run_tables import RunTables, tables_of
-from promptpex.stats import DEFAULT_TOLERANCE
+from promptpex.stats import DEFAULT_TOLERANCE, FEW_GRADES
 from promptpex.tables import PeoplesGrades, RankingOptions, Rankings, records
+from promptpex.tables.frames import is_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,7 +215,7 @@ def _answer(details: Details, rows: list[dict[str, Any]], rankings: Rankings, pe
     run, judges = details.run, records(details.judges)
     if run.manifest.failed_in:
         return chosen_by_outcome(rows, run.manifest)
-    return answer(
+    sentences = answer(
         rows,
         rankings,
         judges,
@@ -223,6 +224,17 @@ def _answer(details: Details, rows: list[dict[str, Any]], rankings: Rankings, pe
         unchecked=unchecked_judges(details.made, people, rankings.options.rank_by),
         unread=unread(details),
     )
+    return " ".join([sentences, *not_scored(_not_scored(details.made))])
+
+
+def _not_scored(made: RunTables) -> Counter[tuple[str, str]]:
+    """By name of a score and model, the outputs that the run ended before a judge could score."""
+    outputs: Counter[tuple[str, str]] = Counter()
+    cut = [reason for reason in NOT_ASKED if reason.startswith("judge-")]
+    for part in made.parts() if made.score_kinds["unscored"].isin(cut).any() else ():
+        scores = part.scores[part.scores["counts"] & part.scores["unscored"].isin(cut)]
+        outputs.update(zip(scores["name"].tolist(), scores["model"].tolist(), strict=True))
+    return outputs
 
 
 def unread(details: Details) -> list[str]:
@@ -237,9 +249,13 @@ def unread(details: Details) -> list[str]:
 
 
 def unchecked_judges(made: RunTables, people: PeoplesGrades | None, rank_by: str) -> int:
-    """How many judges decide rules of a run on which nobody has compared them with people; none where somebody has
-    graded, or where something else ranks the models."""
-    if rank_by != "non-compliance" or (people is not None and people.graded):
+    """How many judges decide by what models are ranked, and nobody has compared them with people: on rules none where
+    people's grades are enough to correct them."""
+    if rank_by != "non-compliance":
+        scores = made.score_kinds
+        ranking = scores["name"].eq(EXPECTED if rank_by == "accuracy" else rank_by) & scores["unscored"].isna()
+        return int(scores.loc[ranking & is_from(scores, "judge"), "source"].nunique())
+    if people is not None and sum(map(len, people.broken.values())) >= FEW_GRADES:
         return 0
     rules = made.run.spec.rules
     calibrations = people.calibrations if people is not None else {rule.id: rule.judge for rule in rules}

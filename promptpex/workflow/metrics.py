@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -36,6 +37,7 @@ from promptpex.interchange.notes import Note
 from promptpex.judging.metric_judge import OUTPUT_FORMAT, STAGE, MetricJudge, shown
 from promptpex.promptfile import RENDERING_SECONDS, render, sent_text
 from promptpex.promptfile.metric_files import LANGUAGES, MOST, OTHER_NAMES, examine_metric, metrics_beside
+from promptpex.workflow.execution.order import judging_order
 from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session
 
@@ -192,6 +194,9 @@ async def _by_judges(
     session: Session, run: Run, outputs: Sequence[Output], judges: Sequence[MetricJudge], cases: Mapping[str, Case]
 ) -> dict[Key, list[Score]]:
     pairs = [(judge, output) for output in outputs for judge in judges]
+    models, keys = [judge.role_model.model for judge in judges], [output.key for output in outputs]
+    in_turn = judging_order(keys, run.suite.usable(), models, seed=session.settings.seed)
+    order = [at * len(judges) + judge for judge, at, _ in in_turn]
     criteria = criteria_texts(run.prompt, run.spec)
 
     async def one(pair: tuple[MetricJudge, Output]) -> Score:
@@ -207,9 +212,9 @@ async def _by_judges(
 
     scores: dict[Key, list[Score]] = {}
     with stage_events(session.emit, STAGE, Counter(judge.role_model.label for judge, _ in pairs)):
-        scores_given = await run_all(one, pairs)
-    for (judge, output), score in zip(pairs, scores_given, strict=True):
-        scores.setdefault((output.key, judge.metric.name), []).append(score)
+        scores_given = await run_all(one, [pairs[number] for number in order])
+    for _, score in sorted(zip(order, scores_given, strict=True), key=itemgetter(0)):
+        scores.setdefault((score.key, score.name), []).append(score)
     return scores
 
 

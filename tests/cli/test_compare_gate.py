@@ -232,5 +232,9 @@ def test_a_run_that_was_killed_is_called_incomplete_and_passes_no_gate(
     code, _, err = called(capsys, "gate", "new", "--max-non-compliance", "100%")
     assert code == 2
     assert "has not ended" in err
+    kept(results, "old", a=lambda n: True)
+    for pair in (("old", "new"), ("new", "old")):
+        code, _, err = called(capsys, "compare", *pair)
+        assert (code, "the run new has not ended" in err, "`promptpex run` continues it" in err) == (2, True, True)
     code, out, _ = called(capsys, "report", "new")
     assert "ended before its report" in " ".join(out.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +16,14 @@ import pytest
 import promptpex
 from promptpex import tables
 from promptpex.core.errors import StoreFull
-from promptpex.core.records import Request, Run
+from promptpex.core.records import Request, Run, Spec, Suite
+from promptpex.llm.fake import FakeClient
+from promptpex.report import summarise
 from promptpex.workflow.execution import run_records
 from tests.llm.virtual_time import VirtualTimeLoop, session_of
 from tests.numbers.server import Place, answering
 from tests.numbers.world import (
+    JUDGE,
     Fate,
     World,
     answer,
@@ -28,12 +32,15 @@ from tests.numbers.world import (
     first,
     material,
     ran,
+    rules,
     simulated,
     summed,
     table,
     verdict_on,
 )
 from tests.samples import asked
+
+WARM = {"reason": "x", "score": 40}
 
 
 @pytest.fixture
@@ -255,3 +262,37 @@ def test_a_deadline_is_a_limit_like_a_budget() -> None:
     assert [row["decision"] for row in rows.values()] == ["best", "worse"]
     assert summary.answer is not None
     assert re.search(r"The run ended before 30 of 60 outputs of fake/a and 30 of 60 outputs of fake/b", summary.answer)
+
+
+@pytest.mark.parametrize("scored_by", ["expected", "metric"])
+def test_scores_of_a_run_that_is_cut_are_those_of_a_fair_part_of_it(tmp_path: Path, scored_by: str) -> None:
+    """Half of the outputs are right word for word, and the judge says of the others that they are wrong: the budget
+    ends before it has said so of all. So it does before the judge has scored all outputs by a metric."""
+    (tmp_path / "prompt.md").write_text("Say {{thing}}.", encoding="utf-8")
+    if scored_by == "metric":
+        (tmp_path / "warm.metric.md").write_text("---\nscale: 0-100\n---\nWarm? {{output}}\n", encoding="utf-8")
+    prompt = promptpex.read_prompt(tmp_path / "prompt.md")
+    expected = {"expected": "right", "match": "asked"} if scored_by == "expected" else {}
+    suite = Suite(prompt="prompt.md", cases=tuple(one.replace(**expected) for one in cases(40, 1)))
+
+    def reply(request: Request) -> str:
+        if request.stage == "output":
+            number = int(re.findall(r"<c(\d+)>", asked(request))[0])
+            return "right" if number < 20 and expected else f"wrong {number} {request.model}"
+        return json.dumps({"differences": "", "verdict": "different"} if request.stage == "match" else WARM)
+
+    budget = {"expected": 90, "metric": 110}[scored_by]
+    spec, named = Spec(prompt="prompt.md", rules=rules(1, judged=False)), {"judge": JUDGE, "max_requests": budget}
+    run = promptpex.run(prompt, spec, suite, models="fake/a,fake/b", client=FakeClient(reply), **named)  # type: ignore[arg-type]
+    summary, rows = summed(run)
+    assert summary.answer is not None
+    if scored_by == "expected":
+        assert "were compared with expected ones." in summary.answer
+        assert all(4 <= row["accuracy_scored"] <= 36 for row in rows.values())
+        assert all(0.2 <= row["accuracy"] <= 0.8 for row in rows.values())
+        assert len({row["accuracy_scored"] for row in rows.values()}) <= 2
+    else:
+        assert re.search(r"The run ended before .* and .* were scored by warm\.", summary.answer)
+        assert [row["scored"] for row in tables.records(summary.metrics)] == [pytest.approx(15, abs=5)] * 2
+    by_judge = summarise(run, rank_by="accuracy" if scored_by == "expected" else "warm").answer
+    assert ", by this judge" in str(by_judge)

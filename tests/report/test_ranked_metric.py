@@ -33,7 +33,7 @@ def tones(count: int = 40, **value: Value) -> Run:
 def test_the_answer_is_by_the_metric_and_says_the_rest_after_it() -> None:
     text = str(summary(tones()).answer)
     assert text.startswith(
-        "a is clearly the best by tone: it has a mean of 80% by tone (95% CI 73–83%); "
+        "a is clearly the best by tone, by this judge: it has a mean of 80% by tone (95% CI 73–83%); "
         "it broke a rule in 0 of 40 scored outputs (0%, 95% CI 0–8.8%)."
     )
     assert "b is clearly worse by tone than a: tone 55%, 95% CI " in text
@@ -70,7 +70,7 @@ def test_terminal_page_files_and_json_say_what_models_are_ranked_by(tmp_path: Pa
 def test_one_named_model_to_compare_with() -> None:
     text = str(summary(tones(), against="b").answer)
     assert text.startswith("Compared with b (tone 55%, 95% CI ")
-    assert "clearly better by tone: a (tone 80%" in text
+    assert "clearly better by tone, by this judge: a (tone 80%" in text
 
 
 def test_what_is_undecided_says_why() -> None:
@@ -99,7 +99,7 @@ def test_one_model_and_none_with_a_score() -> None:
 def test_where_nothing_was_judged_the_metric_still_ranks() -> None:
     made = tones().replace(verdicts=())
     text = str(summary(made).answer)
-    assert "a is clearly the best by tone: it has a mean of 80% by tone" in text
+    assert "a is clearly the best by tone, by this judge: it has a mean of 80% by tone" in text
     assert "nothing was scored by the rules" in text
     printed(summary(made))
     html(summary(made))

@@ -17,8 +17,8 @@ from promptpex.core.records import Case, Request, Run
 from promptpex.llm.fake import FakeClient
 from promptpex.report.runs import RunRecords
 from promptpex.workflow.execution import run_records
-from promptpex.workflow.execution.order import fair_order
-from promptpex.workflow.execution.verdicts_on_outputs import OutputVerdicts, questions_before
+from promptpex.workflow.execution.order import fair_order, questions_before
+from promptpex.workflow.execution.verdicts_on_outputs import OutputVerdicts
 from promptpex.workflow.session import open_session
 from tests.numbers.world import Fate, World, cases, material
 from tests.samples import prompt, spec, suite

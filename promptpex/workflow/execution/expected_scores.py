@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,11 +12,13 @@ from promptpex.codecs.text.comparing import normalised
 from promptpex.core.events import StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.match_kinds import ASKED, DEFAULT_MATCH
+from promptpex.core.outcomes import not_asked
 from promptpex.core.records import EXPECTED, Output, Prompt, Run, Score, Spec, Suite, Verdict
 from promptpex.core.translation import stored
 from promptpex.engines import run_all
 from promptpex.judging.same_as_expected import STAGE, MatchJudge
 from promptpex.judging.verdict_precedence import Quorum, agreed
+from promptpex.workflow.execution.order import AskedJudge, judging_order, questions_before
 from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session
 
@@ -65,17 +68,30 @@ def match_judges(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> 
 
 
 async def scores_of(session: Session, run: Run, judges: Sequence[MatchJudge]) -> list[Score]:
-    """The scores of all outputs of cases that have an expected output, in the order of the outputs."""
+    """The scores of all outputs of cases that have an expected output, in the order of the outputs.
+
+    Where judges stop being asked before the end, what code alone found right counts only if the question before it was
+    asked: right outputs would be left among few of the others.
+    """
     expected = expected_outputs(run.suite, session.settings.match)
     outputs = [output for output in run.outputs if output.case in expected]
     by_code = [_by_code(output, expected[output.case]) for output in outputs]
-    left = [output for output, score in zip(outputs, by_code, strict=True) if score is None]
-    replies = await _asked(session, left, run.suite, expected, judges)
-    joint = {output.key: _joint(output, replies[output.key], session.settings.quorum) for output in left}
+    models, keys = [judge.role_model.model for judge in judges], [output.key for output in outputs]
+    order = judging_order(keys, run.suite.usable(), models, seed=session.settings.seed)
+    questions = [asked for asked in order if by_code[asked[1]] is None]
+    replies = await _asked(session, outputs, run.suite, expected, judges, questions)
+    for asked, question in questions_before(order, lambda asked: asked in replies).items():
+        score, why = by_code[asked[1]], not_asked([replies[question]]) if question is not None else ()
+        if why and score is not None and score.value is not None:
+            by_code[asked[1]] = score.replace(value=None, unscored=why[0].unscored, reason=why[0].reason)
     return [
         one
-        for output, score in zip(outputs, by_code, strict=True)
-        for one in ([score] if score is not None else joint[output.key])
+        for at, (output, score) in enumerate(zip(outputs, by_code, strict=True))
+        for one in (
+            [score]
+            if score is not None
+            else _joint(output, [replies[judge, at, 0] for judge in range(len(judges))], session.settings.quorum)
+        )
     ]
 
 
@@ -111,24 +127,19 @@ async def _asked(
     suite: Suite,
     expected: Mapping[str, ExpectedOutput],
     judges: Sequence[MatchJudge],
-) -> dict[tuple[str, str, int], list[Verdict]]:
-    """What the judges say of each output, by its key, in the order of the judges."""
+    questions: Sequence[AskedJudge],
+) -> dict[AskedJudge, Verdict]:
+    """What the judges say to each question."""
     inputs = {case.id: case.inputs for case in suite.cases}
-    pairs = [(judge, output) for output in outputs for judge in judges]
-    totals = {judge.role_model.label: len(outputs) for judge in judges if outputs}
 
-    async def one(pair: tuple[MatchJudge, Output]) -> Verdict:
-        judge, output = pair
+    async def one(asked: AskedJudge) -> Verdict:
+        judge, output = judges[asked[0]], outputs[asked[1]]
         verdict = await judge.compare(output, inputs[output.case], expected[output.case].all)
         session.emit(StepDone(STAGE, judge.role_model.label, verdict.unscored))
         return verdict
 
-    replies: dict[tuple[str, str, int], list[Verdict]] = {output.key: [] for output in outputs}
-    with stage_events(session.emit, STAGE, totals):
-        verdicts = await run_all(one, pairs)
-    for (_, output), verdict in zip(pairs, verdicts, strict=True):
-        replies[output.key].append(verdict)
-    return replies
+    with stage_events(session.emit, STAGE, Counter(judges[asked[0]].role_model.label for asked in questions)):
+        return dict(zip(questions, await run_all(one, questions), strict=True))
 
 
 def _joint(output: Output, verdicts: Sequence[Verdict], quorum: Quorum) -> list[Score]:

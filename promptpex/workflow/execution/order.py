@@ -25,6 +25,10 @@ Questions = Sequence[tuple[Place, int, str | None]]
 """For each question its place, the number of the model that is asked, and that model's serial server."""
 
 
+AskedJudge = tuple[int, int, int]
+"""A judge, an output and a turn by their numbers."""
+
+
 def fair_order(cases: Sequence[Case], seed: int) -> list[Case]:
     """The cases in an order that the seed decides, each of whose beginnings has the same share of every target.
 
@@ -71,11 +75,11 @@ def judging_order(
     cases: Sequence[Case],
     judges: Sequence[ModelName],
     *,
-    turns: int,
     seed: int,
-    serial: SerialServer,
-) -> list[tuple[int, int, int]]:
-    """Judge, output and turn by their numbers, in the order in which to ask.
+    turns: int = 1,
+    serial: SerialServer = serial_server,
+) -> list[AskedJudge]:
+    """Which judge is asked about which output, in which turn, in the order in which to ask.
 
     Outputs come in the order in which they were asked for, judges in turn; a second turn begins when all outputs have
     had their first.
@@ -84,8 +88,8 @@ def judging_order(
         outputs: the keys of what is judged.
         cases: the whole suite.
         judges: who judges.
-        turns: how often each judges an output.
         seed: of the order of the cases.
+        turns: how often each judges an output.
         serial: which server a judge shares with others, one at a time.
     """
     rank, models = _ranks(cases, seed), _numbers([model for _, model, _ in outputs])
@@ -96,6 +100,25 @@ def judging_order(
     ]
     order = ask_order([((turn, *places[at]), judge, servers[judge]) for judge, at, turn in judge_turns])
     return [judge_turns[number] for number in order]
+
+
+def questions_before(
+    order: Sequence[AskedJudge], has_question: Callable[[AskedJudge], bool]
+) -> dict[AskedJudge, AskedJudge | None]:
+    """By what has no question, in its order, the question to the same judge that comes last before it, else first after
+    it; None where there is none."""
+    before: dict[AskedJudge, AskedJudge | None] = {}
+    last: dict[int, AskedJudge] = {}
+    waiting: dict[int, list[AskedJudge]] = defaultdict(list)
+    for asked in order:
+        if not has_question(asked):
+            before[asked] = last.get(asked[0])
+            if asked[0] not in last:
+                waiting[asked[0]].append(asked)
+            continue
+        last[asked[0]] = asked
+        before |= dict.fromkeys(waiting.pop(asked[0], ()), asked)
+    return before
 
 
 def ask_order(questions: Questions) -> list[int]:

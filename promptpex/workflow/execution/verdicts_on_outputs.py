@@ -12,7 +12,7 @@ import asyncio
 import sys
 from array import array
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from promptpex.assertions import RuleCheckJob
@@ -27,7 +27,7 @@ from promptpex.report.runs import RunRecords
 from promptpex.workflow.execution.check_questions import RunChecks, checking, question_judges, results_of
 from promptpex.workflow.execution.judges import judges_for
 from promptpex.workflow.execution.lead_of_answers import LeadOfAnswers
-from promptpex.workflow.execution.order import judging_order, serial_server
+from promptpex.workflow.execution.order import AskedJudge, judging_order, questions_before, serial_server
 from promptpex.workflow.execution.outcomes_so_far import OutcomesSoFar
 from promptpex.workflow.execution.verdicts_of_code import VerdictsOfCode, inputs_of, rules_of_outputs, verdicts_of_code
 from promptpex.workflow.session import Session
@@ -40,9 +40,6 @@ PART_ALONG = 32
 
 JUDGED_AT_ONCE = 2048
 """Questions to judges alive at a time, which bounds memory. How many are in flight is up to the limiter."""
-
-AskedJudge = tuple[int, int, int]
-"""A judge, an output and a turn by their numbers."""
 
 
 class OutputVerdicts:
@@ -206,7 +203,7 @@ class OutputVerdicts:
     def _judging_order(self) -> list[AskedJudge]:
         models, settings = [judge.role_model.model for judge in self.judges], self._session.settings
         keys, cases = self._to_judge.keys, self._run.suite.usable()
-        return judging_order(keys, cases, models, turns=settings.judge_repeat, seed=settings.seed, serial=serial_server)
+        return judging_order(keys, cases, models, turns=settings.judge_repeat, seed=settings.seed)
 
     async def _judge_all(self) -> None:
         with stage_events(self._session.emit, STAGE, self._totals(len(self._to_judge.keys))):
@@ -355,25 +352,6 @@ class _ToJudge:
     def _slot(self, asked: AskedJudge) -> int:
         judge, at, turn = asked
         return (at * len(self._rules) + judge) * self._turns + turn
-
-
-def questions_before(
-    order: Sequence[AskedJudge], has_question: Callable[[AskedJudge], bool]
-) -> dict[AskedJudge, AskedJudge | None]:
-    """By what has no question, in its order, the question to the same judge that comes last before it, else first after
-    it; None where there is none."""
-    before: dict[AskedJudge, AskedJudge | None] = {}
-    last: dict[int, AskedJudge] = {}
-    waiting: dict[int, list[AskedJudge]] = defaultdict(list)
-    for asked in order:
-        if not has_question(asked):
-            before[asked] = last.get(asked[0])
-            if asked[0] not in last:
-                waiting[asked[0]].append(asked)
-            continue
-        last[asked[0]] = asked
-        before |= dict.fromkeys(waiting.pop(asked[0], ()), asked)
-    return before
 
 
 def _take_turns_on_a_server(session: Session, judges: Sequence[Judge]) -> bool:

@@ -227,6 +227,7 @@ def test_models_are_ranked_by_what_people_find_where_that_is_asked(tmp_path: Pat
     assert answer().startswith("a is clearly the best, by this judge: it broke a rule in 0 of 150")
     assert answer(*by_grades).startswith("2 promptpex: to decide by corrected shares takes people's grades on 30 ")
     graded(run, tmp_path, 0.05)
+    assert answer().startswith("a is clearly the best, by this judge: it broke a rule in 0 of 150")  # 15 grades
     assert "drawn at random, and a has " in answer(*by_grades)
     (tmp_path / "prompt.grades.jsonl").unlink()
     graded(run, tmp_path, 0.8)
