@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
 from promptpex.api.keyword_settings import KeywordSettings, resolved_settings
-from promptpex.api.runs import RunResult
+from promptpex.api.runs import RunResult, warn
 from promptpex.config import Resolved
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
@@ -265,7 +265,7 @@ def in_session(
     resolved = resolved_settings(settings, start=start)
 
     async def work(resolved: Resolved) -> T:
-        async with open_session(resolved, provider=client) as session:
+        async with open_session(resolved, provider=client, emit=warn) as session:
             return await job(session)
 
     if client is None or resolved.given("store"):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan, brought_along, targets_of
-from promptpex.cases.validity import narrow_conditions
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Prompt, Run, Spec, Suite
@@ -35,6 +34,7 @@ from promptpex.workflow.preconditions import (
     require_checker,
     require_judges_of_expected,
     warn_about_ungrounded_rules,
+    without_narrow_conditions,
 )
 from promptpex.workflow.project_files import Files, read_for_update, read_prompt
 from promptpex.workflow.session import Session
@@ -136,21 +136,11 @@ async def write_cases(
 
 
 def _widened(session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite) -> Suite:
-    """Drops from the spec's file the proposed conditions that exclude a case written for their rule, with the checks
-    that were tried only where they hold; the suite for that spec, with the same cases."""
-    narrow = narrow_conditions(spec, suite.usable())
-    if not narrow:
+    """Drops narrow conditions from the spec's file; the suite for that spec, with the same cases."""
+    wider = without_narrow_conditions(session, spec, suite)
+    if wider == spec:
         return suite
-    for rule, case in narrow.items():
-        dropped = stored("the condition was dropped")
-        if any(one.id == rule and one.checks for one in spec.rules):
-            dropped = stored("the condition was dropped with its checks, and a judge decides the rule")
-        message = stored(
-            "{rule}: its condition excludes {case}, a case written for it; {part}", rule=rule, case=case, part=dropped
-        )
-        session.emit(Notice(message, "warning"))
-    rules = (rule.replace(when=(), checks=(), decides="wholly") if rule.id in narrow else rule for rule in spec.rules)
-    wider = write_spec(files.spec, spec.replace(rules=tuple(rules)))
+    wider = write_spec(files.spec, wider)
     targets = partial(targets_of, prompt, options=generating.generation(session, prompt))
     return brought_along(suite, targets(spec), targets(wider))
 

@@ -38,6 +38,7 @@ from promptpex.workflow.preconditions import (
     require_judges_of_expected,
     require_prices,
     require_ranked_metric,
+    without_narrow_conditions,
     warn_about_changed_prompt,
     warn_about_orphans,
     warn_about_unusable_expected,
@@ -116,6 +117,7 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
     if session.settings.effort:
         announce_effort(session, await estimate(session, prompt, checked.spec, checked.suite))
     spec, whole = await _spec_and_suite(session, files, checked)
+    spec = without_narrow_conditions(session, spec, whole)
     suite, part = _part_of(session, whole, spec, subset, checked.failed)
     if part is not None:
         session.emit(Notice(stored("{cases} of {of} cases: {words}", cases=part.cases, of=part.of, words=part.words)))

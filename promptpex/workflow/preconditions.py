@@ -42,6 +42,24 @@ def require_prices(session: Session, models: Iterable[ModelName]) -> None:
         )
 
 
+def without_narrow_conditions(session: Session, spec: Spec, suite: Suite) -> Spec:
+    """The spec without the proposed conditions that exclude a case written for their rule, which it says, and without
+    the checks that were tried only where they hold."""
+    from promptpex.cases.validity import narrow_conditions
+
+    narrow = narrow_conditions(spec, suite.usable())
+    for rule, case in narrow.items():
+        dropped = stored("the condition was dropped")
+        if any(one.id == rule and one.checks for one in spec.rules):
+            dropped = stored("the condition was dropped with its checks, so only a judge can decide the rule")
+        message = stored(
+            "{rule}: its condition excludes {case}, a case written for it; {part}", rule=rule, case=case, part=dropped
+        )
+        session.emit(Notice(message, "warning"))
+    rules = (rule.replace(when=(), checks=(), decides="wholly") if rule.id in narrow else rule for rule in spec.rules)
+    return spec.replace(rules=tuple(rules)) if narrow else spec
+
+
 def require_author(session: Session) -> None:
     """Refuses an author that cannot be asked within the limits that the user set."""
     author = session.roles.author().model

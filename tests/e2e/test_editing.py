@@ -257,7 +257,7 @@ async def test_a_check_that_nobody_has_read_does_not_overrule_the_judge_in_silen
         assert (await command("validate", "prompt.md", "--drop-check", "r7")).code == 2
         dropped = await command("validate", "prompt.md", "--drop-check", "r6")
         assert dropped.code == 0
-        assert "prompt.spec.yaml: r6 has no check any more (regex); a judge decides it" in dropped.err
+        assert "prompt.spec.yaml: r6 has no check any more (regex), so only a judge can decide it" in dropped.err
         text = file.read_text(encoding="utf-8")
         gone = PLURAL[PLURAL.index("    checks:") : PLURAL.index("    origin:")]
         assert re.sub(r"content: '?\w+'?", "content: CONTENT", text) == PLURAL.replace(gone, "")

@@ -12,10 +12,13 @@ import pytest
 import pytest_asyncio
 from ruamel.yaml import YAML
 
+import promptpex
+from promptpex.llm.fake import FakeClient
+from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
 from tests.e2e.command import Done, in_process
 from tests.e2e.scripted_author import AUTHOR, Author, fenced
-from tests.servers import ScriptedServer
+from tests.servers import ScriptedServer, Step, completion_body
 
 pytestmark = pytest.mark.slow
 
@@ -121,6 +124,33 @@ async def test_a_proposed_condition_that_excludes_a_case_of_its_rule_is_dropped(
     again = await place(author, "generate", "prompt.md", "--no-validity")
     assert "excludes" not in again.err
     assert author.asked == before
+
+
+async def test_so_it_is_where_a_run_finds_the_files_as_they_are(place: Place) -> None:
+    """The case is one of those that are left out of the run; from a program it is the same."""
+    place.write("prompt.md", "Begin with the verb that the method stands for. {{text}}")
+    place.write("prompt.spec.yaml", NARROW.replace("    content: CONTENT\n", ""))
+    rule = read_spec(place.folder / "prompt.spec.yaml").rules[0].replace(origin="extracted")
+    place.write("prompt.spec.yaml", NARROW.replace("CONTENT", rule.content_hash()))
+    listed = "".join(
+        f"  - {{id: c{n}, rule: r1, inputs: {{text: {method} /a{n}}}, origin: generated}}\n"
+        for n, method in enumerate(["DELETE", "DELETE", "PATCH"])
+    )
+    place.write("prompt.cases.yaml", f"prompt: prompt.md\ncases:\n{listed}")
+    answering: Any = Step(body=completion_body("delete it"))
+    done = await place(answering, "run", "prompt.md", "-m", "openai/m", "--judge", "none", "--first", "2", "--json")
+    excludes = "r1: its condition excludes c2, a case written for it; the condition was dropped with its checks"
+    assert " ".join(done.err.split()).count(excludes) == 1
+    assert [row["scored"] for row in json.loads(done.out)["models"]] == [0]
+    prompt = read(place.folder / "prompt.md")
+    spec = read_spec(place.folder / "prompt.spec.yaml")
+    suite = promptpex.read_suite(place.folder / "prompt.cases.yaml", spec, prompt)
+    client = FakeClient(
+        lambda request: '{"r1": {"reason": "", "verdict": "pass"}}' if request.stage == "judge" else "ok"
+    )
+    with pytest.warns(UserWarning, match="its condition excludes c2"):
+        made = promptpex.run(prompt, spec, suite, models="fake/m", judge="fake/j", client=client)
+    assert [row["scored"] for row in made.models.to_dict("records")] == [3]
 
 
 async def test_types_scenarios_samples_and_notes_from_front_matter(place: Place) -> None:

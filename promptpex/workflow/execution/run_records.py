@@ -50,7 +50,11 @@ from promptpex.workflow.metrics import (
     metric_scores,
     metrics_to_score,
 )
-from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
+from promptpex.workflow.preconditions import (
+    require_answers_within_tpm,
+    require_requests_within_tpm,
+    without_narrow_conditions,
+)
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find, stages
 
@@ -74,7 +78,7 @@ async def begin(
         metrics: what outputs are scored by, as ``metrics_of`` gives it.
         subset: which part of the suite this is; None: all of it.
     """
-    models = session.roles.models()
+    models, spec = session.roles.models(), without_narrow_conditions(session, spec, suite)
     rules = [rule for rule in spec.rules if not rule.stale]
     answering = question_judges(session, prompt, rules)
     judges: list[AnyJudge] = [*judges_for(session, prompt, spec), *answering]

@@ -373,5 +373,8 @@ def drop_checks(paths: Iterable[Path | str], rules: Collection[str]) -> list[str
 def _gone(path: Path, rule: Rule) -> str:
     kinds = ", ".join(check.kind for check in rule.checks)
     return tr(
-        "{file}: {rule} has no check any more ({kinds}); a judge decides it", file=path, rule=rule.id, kinds=kinds
+        "{file}: {rule} has no check any more ({kinds}), so only a judge can decide it",
+        file=path,
+        rule=rule.id,
+        kinds=kinds,
     )
