@@ -27,7 +27,7 @@ from promptpex.report.page.cases import VERDICTS
 from promptpex.report.page.page_texts import moment, tr_n_on_page, tr_on_page
 from promptpex.report.page.run_before import RunBefore, run_before
 from promptpex.report.page.script import POLICY, script, script_policy, script_texts
-from promptpex.report.page.values import breakable, figure, pictured, pretty
+from promptpex.report.page.values import breakable, coded, figure, pictured, pretty
 from promptpex.report.percentages import at_least, ends, marked
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
@@ -151,6 +151,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "digits": digits,
         "anchor": anchor,
         "in_answer": in_answer,
+        "coded": coded,
         "is_long": is_long,
         "shortened": shortened,
         "shortened_list": shortened_list,

@@ -120,9 +120,9 @@ def limits_not_kept(limits: tuple[float, float], held_out: _Shares, on_all: _Sha
 
 
 def rounded_share(share: float) -> str:
-    """In percent; never 0 or 100 for what is only near it."""
+    """In percent; never 0 or 100 for what is only near it, but for a millionth of a percent."""
     edge = min(share, 1.0 - share)
-    if edge <= 0.0:
+    if round(100 * edge, FINEST) <= 0.0:
         return f"{100 * share:.0f}"
     digits = 0 if SMALL <= share <= ALMOST_ALL else 1
     while round(100 * edge, digits) == 0.0 and digits < FINEST:

@@ -38,10 +38,10 @@ from promptpex.workflow.preconditions import (
     require_judges_of_expected,
     require_prices,
     require_ranked_metric,
-    without_narrow_conditions,
     warn_about_changed_prompt,
     warn_about_orphans,
     warn_about_unusable_expected,
+    without_narrow_conditions,
 )
 from promptpex.workflow.project_files import Files, read_existing, read_prompt
 from promptpex.workflow.session import Session

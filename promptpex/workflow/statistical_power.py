@@ -12,6 +12,7 @@ from promptpex.report.runs import latest_of
 from promptpex.report.runs.listing import listed
 from promptpex.stats import likely_gap
 from promptpex.stats.intervals import exact_bounds
+from promptpex.stats.resolution import worth_of_repeats
 from promptpex.workflow.session import Session
 
 TYPICAL_RATE = 0.1
@@ -50,16 +51,16 @@ def detectable(session: Session, prompt_name: str, cases: int, *, guessed: bool 
 
 
 def interval_in_words(settings: Settings, cases: int, rate: float = TYPICAL_RATE) -> dict[str, str]:
-    """A share and the interval that it has with so many cases asked once, such as ``10%`` and ``2.1–27%``."""
-    low, high = exact_bounds(rate, cases, settings.confidence)
+    """A share and the interval that it has with so many cases, such as ``10%`` and ``2.1–27%``."""
+    low, high = exact_bounds(rate, worth_of_repeats(cases, settings.repeats), settings.confidence)
     return {"rate": percent(rate), "ends": ends(low, high)}
 
 
 def _rate(settings: Settings, prompt_name: str, models: list[str]) -> tuple[str, float]:
-    """The last run of the prompt that scored any of these models, or any at all, and the least of their shares; no run
-    and a typical share where there is none."""
+    """The last run of the prompt's whole suite and the least share of these models in it, or of any; no run and a
+    typical share where there is none."""
     try:
-        folder = latest_of(Path(settings.results), prompt_name)
+        folder = latest_of(Path(settings.results), prompt_name, lambda _: None)
         made = listed(folder).models if folder is not None else ()
     except RunError:
         folder, made = None, ()

@@ -19,7 +19,7 @@ def here(place: Callable[[int], Place]) -> Place:
 async def promised(*flags: str, cases: int = 30) -> str:
     """What is said of the cases."""
     done = await command(["estimate", "p.md", "--judge", "none", *flags])
-    return " ".join(done.out.split()).partition(f"{cases} cases: ")[2]
+    return " ".join(done.out.split()).partition(f"{cases} case{'' if cases == 1 else 's'}: ")[2]
 
 
 async def test_one_sentence_goes_by_the_last_run_and_forbids_nothing(here: Place) -> None:
@@ -43,3 +43,16 @@ async def test_a_difference_that_a_run_has_shown_is_not_called_impossible(place:
 
 async def test_one_model_has_an_interval(here: Place) -> None:
     assert await promised("--models", "openai/a") == "a share of 10% will have an interval of about 2.1–27%."
+    assert (await promised("--models", "openai/a", "--repeats", "3")).endswith("an interval of about 3.1–23%.")
+
+
+async def test_a_part_that_was_chosen_by_its_outcome_says_nothing_of_the_next_run(here: Place) -> None:
+    """And with one case an interval has two ends that one can read."""
+    here.server.otherwise = answering({"a": 15})
+    await here.run("a", judge="none")
+    await here.run("a", "--only-failed", "--fresh", judge="none")
+    assert (await promised("--models", "openai/a")).startswith("a share of 50% will have an interval of about ")
+    here.server.otherwise = answering({"a": 0})
+    await here.run("a", "--fresh", judge="none")
+    one = await promised("--models", "openai/a", "--first", "1", cases=1)
+    assert one.startswith("a share of 1% will have an interval of about 0–")

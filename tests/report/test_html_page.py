@@ -16,7 +16,7 @@ from promptpex.report import summarise
 from promptpex.report import view_model as pages
 from promptpex.report.html_page import TEMPLATES, html, write
 from promptpex.report.page.script import script
-from promptpex.report.page.values import pictured
+from promptpex.report.page.values import coded, pictured
 from promptpex.report.view_model import heat, page
 from promptpex.tables import MODEL_COLUMNS
 from tests.samples import prompt
@@ -122,6 +122,12 @@ def assert_harmless(page_: Reader) -> None:
     assert not {name for name in names if name.startswith("on")}
     assert {address[:1] for address in page_.having("href")} <= {"#"}
     assert not names & {"src", "srcset", "style", "action", "formaction", "xlink:href", "ping", "background"}
+
+
+def test_commands_in_the_answer_are_set_as_code() -> None:
+    text = html(replace(summarise(colours()), answer="Check this judge with `promptpex grade`."))
+    assert "Check this judge with <code>promptpex grade</code>." in text
+    assert coded("`<b>` `a") == "<code>&lt;b&gt;</code> `a"
 
 
 def test_hostile_text_is_shown_and_never_taken_for_html() -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff]")
 _DELETE = 0x7F
@@ -38,6 +38,11 @@ _SEPARATOR = re.compile(r"(?<=[/:?&@=])(?=.)")
 def breakable(name: str) -> Markup:
     """A name that may go on in the next line after a slash, colon or the like."""
     return Markup("<wbr>").join(pictured(part) for part in _SEPARATOR.split(name))
+
+
+def coded(text: str) -> Markup:
+    """A sentence in which what is between backticks, such as a command, is set as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(pictured(text)))))
 
 
 def figure(value: Any) -> str:
