@@ -43,8 +43,11 @@ from promptpex.documents.human_grades import read_grades  # noqa: E402
 from promptpex.documents.yaml_reader import load as load_yaml  # noqa: E402
 from promptpex.llm.fake import FakeClient  # noqa: E402
 from promptpex.specs.file import read_spec, write_spec  # noqa: E402
-from promptpex.synthesis.candidate_file import read_candidates, write_candidates  # noqa: E402
-from promptpex.synthesis.folder import SynthesisFolder  # noqa: E402
+from promptpex.synthesis.folder import (  # noqa: E402
+    SynthesisFolder,
+    read_candidates,
+    write_candidates,
+)
 from promptpex.workflow import pipeline  # noqa: E402
 from promptpex.workflow.project_files import files_of  # noqa: E402
 from promptpex.workflow.session import open_session  # noqa: E402

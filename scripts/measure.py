@@ -45,10 +45,8 @@ SMALL_FILES = {
     "promptpex/core/temporary_environment.py": "worker processes and litellm are started with it",
     "promptpex/core/records/gc_pause.py": "YAML, runs and reports share it",
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
-    "promptpex/synthesis/candidate_names.py": "names of criteria and candidates: all that makes some shares it",
     "promptpex/store/project_folder.py": "our folder in a project: the stores share it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
-    "promptpex/synthesis/choice/check_file.py": "one of the three things that a choice of assertions becomes",
 }
 """Files of less than 30 lines, with the reason that they stand alone."""
 

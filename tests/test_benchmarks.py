@@ -20,10 +20,9 @@ from promptpex.cases.file import read_suite
 from promptpex.core.records import Delta, Output
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
-from promptpex.synthesis.history.deltas import deltas
-from promptpex.synthesis.history.taxonomy import TAXONOMY
-from promptpex.synthesis.history.versions import from_files
-from promptpex.synthesis.label_table import read_labels
+from promptpex.synthesis.examples import read_labels
+from promptpex.synthesis.history.categories import TAXONOMY
+from promptpex.synthesis.history.versions import deltas, from_files
 from promptpex.workflow.validation.validate import validate
 from tests.assertions.checked_here import check_rules
 

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CODE = sorted(path for suffix in ("py", "jinja") for path in (ROOT / "promptpex").rglob(f"*.{suffix}"))
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {ROOT / "CHANGELOG.md"})
-SENT = {"promptpex/synthesis/history/taxonomy.py"}
+SENT = {"promptpex/synthesis/history/categories.py"}
 """Files whose words are sent to models: recordings hold them."""
 HABITS = (
     re.compile(r"(?<!there )\b(?:is|are) no (?!more\b|less\b|\w+er\b)\w+", re.IGNORECASE),

@@ -17,8 +17,8 @@ from promptpex.cases.new_cases_request import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import metric_judge, modes, questions, same_as_expected
 from promptpex.specs import ask_checks, extract, groundedness, propose_rules
-from promptpex.synthesis.history import categorise
-from promptpex.synthesis.proposing import criteria, propose_candidates, suggest_criteria
+from promptpex.synthesis.history import categories
+from promptpex.synthesis.proposing import criteria, propose_candidates
 from promptpex.synthesis.proposing.replies import list_reply
 from promptpex.synthesis.results import implications
 from tests.samples import spec
@@ -47,10 +47,10 @@ TYPES: dict[str, type[BaseModel]] = {
     "judging/match": same_as_expected.MatchReply,
     "judging/metric": metric_judge.PassFailScore,
     "judging/question": questions.QuestionReply,
-    "synthesis/categories": list_reply(categorise.PhraseReply, categorise.LIMIT),
-    "synthesis/criteria": list_reply(criteria.CriterionReply, categorise.LIMIT),
-    "synthesis/infer": list_reply(suggest_criteria.InferredReply, suggest_criteria.MOST),
-    "synthesis/notes": list_reply(suggest_criteria.NoteReply, suggest_criteria.MOST),
+    "synthesis/categories": list_reply(categories.PhraseReply, categories.LIMIT),
+    "synthesis/criteria": list_reply(criteria.CriterionReply, categories.LIMIT),
+    "synthesis/infer": list_reply(criteria.InferredReply, criteria.MOST),
+    "synthesis/notes": list_reply(criteria.NoteReply, criteria.MOST),
     "synthesis/candidates": list_reply(propose_candidates.CandidateReply, 18),
     "judging/rules_with_examples": modes.mode("rules").reply_type(spec().rules),
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},

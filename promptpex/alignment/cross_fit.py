@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from promptpex.alignment.alignment_measures import Observation, figures_of
 from promptpex.alignment.choose import Contender, GradedOutputs, Wanted, choose, chosen_of
+from promptpex.alignment.measures import Observation, figures_of
 from promptpex.core.records import AlignmentFigures, CardAddition
 from promptpex.stats import Fold, held_out, worth_of_folds
 

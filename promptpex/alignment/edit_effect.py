@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from promptpex.alignment.alignment_measures import Observation, as_figure, figures_of
-from promptpex.alignment.card_data import CardContest, CardData
-from promptpex.alignment.card_rows import sample_of
+from promptpex.alignment.card import CardContest, CardData, HeldVerdicts, held_verdicts, sample_of
 from promptpex.alignment.choose import GradedOutputs
 from promptpex.alignment.cross_fit import (
     EVERY,
@@ -23,8 +21,7 @@ from promptpex.alignment.cross_fit import (
     union,
 )
 from promptpex.alignment.graded_outputs import measured_outputs
-from promptpex.alignment.overlapping_difference import Compared, difference, figure_of
-from promptpex.alignment.verdict_agreement import HeldVerdicts, held_verdicts
+from promptpex.alignment.measures import Compared, Observation, as_figure, difference, figure_of, figures_of
 from promptpex.core.records import CardEffect, RowKind
 from promptpex.core.translation import stored, stored_n
 from promptpex.stats import worth_of_folds

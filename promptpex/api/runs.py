@@ -18,7 +18,7 @@ from promptpex.report import runs
 from promptpex.report.comparison.page_file import write_page
 from promptpex.report.notebook import comparison_html
 from promptpex.report.run_comparison import RunComparison
-from promptpex.workflow.alignment import report_card as aligning
+from promptpex.workflow import report_card as aligning
 from promptpex.workflow.comparison import compare_runs
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RunResult(Run):
             InputError: options that do not fit the run.
         """
         from promptpex.report import summarise
-        from promptpex.workflow.grading.peoples_grades import peoples_grades
+        from promptpex.workflow.peoples_grades import peoples_grades
 
         return summarise(self, people=peoples_grades(self, warn), **options)
 

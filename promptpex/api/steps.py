@@ -20,15 +20,12 @@ from promptpex.promptfile import common_folder, find_prompts
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.batches.batch_report import BatchReport
 from promptpex.report.runs import read
-from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.choice.choose import FolderChoice, choose_from, choose_from_matrix, set_chosen
 from promptpex.synthesis.choice.problem_of_folder import read_folder
-from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.selection.methods import SECONDS, Method
-from promptpex.synthesis.selection.problem import SelectionProblem
-from promptpex.synthesis.selection.result import Selection
-from promptpex.synthesis.selection.thresholds import SelectionLimits
-from promptpex.workflow import generating, specifying
+from promptpex.synthesis.folder import SynthesisFolder, read_candidates
+from promptpex.synthesis.selection.methods import SECONDS, Method, Selection
+from promptpex.synthesis.selection.problem import SelectionLimits, SelectionProblem
+from promptpex.workflow import generating, specifying, synthesizing, trying_candidates
 from promptpex.workflow.batches.batch_reports import MadeBatch, run_and_report
 from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.execution.judge_examples import take_judge_examples
@@ -36,7 +33,6 @@ from promptpex.workflow.metrics import metrics_of
 from promptpex.workflow.preconditions import require_judges_of_expected
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import Session, open_session, result_of
-from promptpex.workflow.synthesis import synthesizing, trying_candidates
 
 if TYPE_CHECKING:
     import pandas as pd

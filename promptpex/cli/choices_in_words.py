@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from promptpex.alignment.choose import CriterionChoice, Rated
+from promptpex.alignment.choose import CriterionChoice, Rated, lacking
 from promptpex.alignment.cross_fit import WHOLE_SET
-from promptpex.alignment.why_chosen import lacking
 from promptpex.cli.layout import and_more, apart, right_aligned, share_line, wrapped
 from promptpex.codecs.text.wording import NAMED, cut, sentence
 from promptpex.core.translation import Key, from_data, shown, tr, tr_n
 from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import as_given, interval_or_unknown, limits_not_kept, limits_of_choice, percent
-from promptpex.synthesis.choice.choose import FolderChoice
-from promptpex.synthesis.choice.curve import CurvePoint
-from promptpex.synthesis.choice.ineligible_candidates import NOT_COMPARABLE
-from promptpex.synthesis.choice.screens import indistinct_sentences
-from promptpex.synthesis.selection.infeasibility import Explanation, Reachable
+from promptpex.synthesis.choice.choose import CurvePoint, FolderChoice
+from promptpex.synthesis.choice.screens import NOT_COMPARABLE, indistinct_sentences
+from promptpex.synthesis.selection.methods import Explanation, Reachable, Selection, Shares, fraction_as_json
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
-from promptpex.synthesis.selection.result import Selection, Shares, fraction_as_json
-from promptpex.workflow.alignment.choose_candidates import AlignedChoice
-from promptpex.workflow.synthesis.choice_report import criteria_not_kept
+from promptpex.workflow.choice_report import criteria_not_kept
+from promptpex.workflow.choosing import AlignedChoice
 
 NAME = 40
 """Columns for the name of a candidate."""

@@ -19,10 +19,10 @@ from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import named
 from promptpex.core.records import OUTPUT_SUBJECT, Grade, GradeValue
 from promptpex.core.translation import Key, digits, from_data, tr, tr_n
+from promptpex.grading.book import Subject
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.progress import Progress, missing_grades_sentence
-from promptpex.grading.subjects import Subject
+from promptpex.grading.next_item import Progress, missing_grades_sentence
 
 KEYS = Key("g good  b bad  u unsure  n note  z undo  p back  r rules  m all  ? help  q end")
 KEYS_OF_RULES = Key("g good  b bad  u unsure  n note  z undo  p back  a all others good  x leave  q end")

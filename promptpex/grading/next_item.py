@@ -7,12 +7,16 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
+from promptpex.codecs.text.wording import did_you_mean, with_hint
+from promptpex.core.errors import InputError
 from promptpex.core.records import Example
+from promptpex.core.translation import tr_n
 from promptpex.grading.book import GradeBook
-from promptpex.grading.policies import DEFAULT_POLICY, Chances, Surroundings, probabilities
 from promptpex.grading.random_sample import (
     RANDOM,
     RANDOM_SHARE,
@@ -24,6 +28,205 @@ from promptpex.grading.random_sample import (
     policy_after,
     reached_by,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a check, a judge or a candidate says of an item.
+
+    Attributes:
+        assertion: its name, unique within its subject: a rule's id with its source, or a candidate's id.
+        subject: the id of the subject that it speaks of.
+        source: what kind of machine it is.
+        judge: the judge's label; empty where none was asked.
+        status: ``none``: it does not say, such as for an error or where a rule does not concern the output.
+        reason: in words.
+    """
+
+    assertion: str
+    subject: str
+    source: Literal["check", "judge", "candidate"]
+    judge: str = ""
+    status: Literal["pass", "fail", "none"] = "none"
+    reason: str = ""
+
+
+Opinions = Mapping[str, tuple[Opinion, ...]]
+"""All opinions by the item's id."""
+
+
+def sigmas(opinions: Mapping[str, Sequence[Opinion]]) -> dict[str, float]:
+    """Selectivity-weighted confidence by the item's key: high where the item is probably bad.
+
+    Opinions on graded items count too, since they too make the selectivity.
+    """
+    selective = selectivity(opinions)
+    return {item: round(confidence(each, selective), 9) for item, each in opinions.items()}
+
+
+def selectivity(opinions: Mapping[str, Sequence[Opinion]]) -> dict[tuple[str, str], float]:
+    """By subject and assertion, the share of items that pass, of those on which it says something."""
+    spoken: Counter[tuple[str, str]] = Counter()
+    passed: Counter[tuple[str, str]] = Counter()
+    for each in opinions.values():
+        for opinion in each:
+            if opinion.status != "none":
+                spoken[opinion.subject, opinion.assertion] += 1
+                passed[opinion.subject, opinion.assertion] += opinion.status == "pass"
+    return {name: passed[name] / count for name, count in spoken.items()}
+
+
+def confidence(opinions: Sequence[Opinion], selective: Mapping[tuple[str, str], float]) -> float:
+    """sigma of an item: the summed selectivity of the assertions that fail it. High: probably bad."""
+    return sum(selective[one.subject, one.assertion] for one in opinions if one.status == "fail")
+
+
+DEFAULT_POLICY = "alternating"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a policy may look at besides the items themselves. Nothing in it tells of the items' random numbers.
+
+    Attributes:
+        sigma: by the item's key, high where it is probably bad; 0 where it is not named.
+        step: how many items have been chosen before.
+    """
+
+    sigma: Mapping[str, float] = field(default_factory=dict)
+    step: int = 0
+
+
+Chances = dict[str, float]
+
+
+def probabilities(policy: str, items: Collection[str], around: Surroundings) -> Chances:
+    """With which probability the policy chooses each of the open items; they sum to 1, and are none where none is open.
+
+    The share that every policy leaves to the random sample is not in them: ``next_item`` mixes it in.
+
+    Raises:
+        InputError: no policy is called that.
+    """
+    require_policy(policy)
+    return POLICIES[policy](tuple(dict.fromkeys(items)), around) if items else {}
+
+
+def require_policy(name: str) -> None:
+    """Refuses the name of a policy that there is not.
+
+    Raises:
+        InputError: with the names that there are.
+    """
+    if name not in POLICIES:
+        hint = did_you_mean(name, POLICIES)
+        raise InputError(with_hint(f"no policy is called {name!r}: there are {', '.join(POLICIES)}", hint))
+
+
+def _even(items: Sequence[str], around: Surroundings) -> Chances:
+    return dict.fromkeys(items, 1.0 / len(items))
+
+
+def _greatest(items: Sequence[str], around: Surroundings) -> Chances:
+    return _extreme(items, around, 1.0)
+
+
+def _least(items: Sequence[str], around: Surroundings) -> Chances:
+    return _extreme(items, around, -1.0)
+
+
+def _extreme(items: Sequence[str], around: Surroundings, sign: float) -> Chances:
+    """All items of the extreme score, to within rounding, in equal shares."""
+    scores = {item: sign * around.sigma.get(item, 0.0) for item in items}
+    best = max(scores.values())
+    count = sum(score == best for score in scores.values())
+    return {item: float(score == best) / count for item, score in scores.items()}
+
+
+def _alternating(items: Sequence[str], around: Surroundings) -> Chances:
+    return _extreme(items, around, -1.0 if around.step % 2 else 1.0)
+
+
+POLICIES: dict[str, Callable[[Sequence[str], Surroundings], Chances]] = {
+    DEFAULT_POLICY: _alternating,
+    "highest": _greatest,
+    "lowest": _least,
+    RANDOM: _even,
+}
+"""By name; the default first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far grading is.
+
+    Attributes:
+        items: in the pool.
+        done: items of which all that is asked has been graded by somebody who counts.
+        mine: items of which this grader has graded something that still holds.
+        stale: items with grades on older words that wait for new ones.
+        disputed: items whose graders disagree.
+        unsure: items of which all who graded them are unsure.
+        unseen: items that others have done and this grader has not seen.
+        begun: items that are not done, and of which something has been graded.
+    """
+
+    items: int
+    done: int = 0
+    mine: int = 0
+    stale: int = 0
+    disputed: int = 0
+    unsure: int = 0
+    unseen: int = 0
+    begun: int = 0
+
+
+def progress_of(book: GradeBook, items: Sequence[Example], ask: Sequence[str], grader: str) -> Progress:
+    """How far the grading of these items is, for one grader.
+
+    Args:
+        ask: the ids of the subjects that must be graded before an item is done.
+    """
+    kinds = [_kinds(book, item, ask, grader) for item in book.having_grades(items)]
+    return Progress(len(items), *map(sum, zip(*kinds, strict=True)))
+
+
+def is_unseen(book: GradeBook, item: Example, ask: Sequence[str], grader: str) -> bool:
+    """Whether others have done the item and this grader has not graded any of it."""
+    joints = [book.joint(item, name) for name in ask]
+    return all(joint.graded for joint in joints) and not any(
+        vote.grader == grader for joint in joints for vote in joint.votes
+    )
+
+
+def _kinds(book: GradeBook, item: Example, ask: Sequence[str], grader: str) -> tuple[bool, ...]:
+    """As the fields of ``Progress``, for one item."""
+    joints = [book.joint(item, name) for name in ask]
+    holding, all_graded = book.holding(item), all(joint.graded for joint in joints)
+    return (
+        all_graded,
+        any(grade.grader == grader for grade in holding),
+        any(book.joint(item, name).stale for name in book.subjects) if book.has_stale else False,
+        any(joint.disputed for joint in joints),
+        any(joint.graded and joint.label is None and not joint.disputed for joint in joints),
+        is_unseen(book, item, ask, grader),
+        bool(holding) and not all_graded,
+    )
+
+
+def missing_grades_sentence(subject: str, count: int) -> str:
+    """That outputs which are bad on the whole have no grade on a subject, and how to give it.
+
+    Args:
+        count: how many; 1 or more.
+    """
+    return tr_n(
+        "{count} bad output is still to be graded on {subject}: go back, or run {command}.",
+        "{count} bad outputs are still to be graded on {subject}: go back, or run {command}.",
+        count,
+        subject=subject,
+        command=f"`promptpex grade --on {subject}`",
+    )
 
 
 @dataclass(frozen=True, slots=True)

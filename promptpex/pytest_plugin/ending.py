@@ -58,7 +58,7 @@ def _written(run: Run) -> Path | None:
     from promptpex.report import summarise
     from promptpex.report.files import write
     from promptpex.workflow.execution.run_into_folder import keep
-    from promptpex.workflow.grading.peoples_grades import peoples_grades
+    from promptpex.workflow.peoples_grades import peoples_grades
 
     folder = keep(Path(run.manifest.settings["results"]), run)
     if folder is not None:

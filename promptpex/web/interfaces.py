@@ -88,7 +88,7 @@ class CardPort(Protocol):
 
 
 class GradesPort(Protocol):
-    """What people's grades say of runs (``workflow.grading.peoples_grades``)."""
+    """What people's grades say of runs (``workflow.peoples_grades``)."""
 
     def stamp(self, folder: Path) -> Hashable:
         """What changes whenever a file does that ``grades`` read for the run in this folder."""

@@ -25,9 +25,9 @@ from promptpex.workflow.execution.judges import require_judge
 from promptpex.workflow.execution.run_into_folder import execute_into_folder
 from promptpex.workflow.execution.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
 from promptpex.workflow.front_matter import announce_overruled, take_own_model
-from promptpex.workflow.grading.peoples_grades import prompt_file_of, with_calibrations_of_now
 from promptpex.workflow.importing.embedded_tests import first_suite
 from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
+from promptpex.workflow.peoples_grades import prompt_file_of, with_calibrations_of_now
 from promptpex.workflow.preconditions import (
     announce_effort,
     require_answers_within_tpm,

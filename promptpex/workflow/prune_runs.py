@@ -19,7 +19,7 @@ from promptpex.report.runs.batch_folder import by_date, read_batch, run_folder
 from promptpex.report.runs.execution_folder import remove, remove_unwritten
 from promptpex.report.runs.references import newest_first, runs_in
 from promptpex.report.runs.run_folder import MANIFEST, folder_for
-from promptpex.workflow.grading.peoples_grades import prompt_file_of
+from promptpex.workflow.peoples_grades import prompt_file_of
 
 NAMED, BLESSED, GRADED = stored("named {name}"), stored("blessed in {file}"), stored("graded in {file}")
 DAMAGED = stored("damaged, so it is not known whether people graded it")

@@ -11,7 +11,7 @@ from promptpex.core.records import AnyRun
 from promptpex.promptfile import renderer
 from promptpex.report import Summary, summarise
 from promptpex.report.files import write
-from promptpex.workflow.grading.peoples_grades import peoples_grades
+from promptpex.workflow.peoples_grades import peoples_grades
 
 if TYPE_CHECKING:
     from promptpex.grading.labels import LabelRules

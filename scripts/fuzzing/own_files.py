@@ -30,8 +30,8 @@ from promptpex.core.records import (
     Verdict,
 )
 from promptpex.documents import human_grades
+from promptpex.grading.book import WHOLE
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.subjects import WHOLE
 from promptpex.interchange import junit
 from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from promptpex.llm.redaction import scrubbed_request

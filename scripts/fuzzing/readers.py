@@ -56,11 +56,10 @@ from promptpex.promptfile.metric_files import metrics_beside
 from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.prompt_diff import diff_prompts
-from promptpex.synthesis.candidate_file import examine as examine_candidates
-from promptpex.synthesis.candidate_file import read_candidates, write_candidates
-from promptpex.synthesis.history.delta_batches import packs_of
-from promptpex.synthesis.history.deltas import deltas
-from promptpex.synthesis.json_record_file import HISTORY
+from promptpex.synthesis.folder import HISTORY, read_candidates, write_candidates
+from promptpex.synthesis.folder import examine as examine_candidates
+from promptpex.synthesis.history.categories import packs_of
+from promptpex.synthesis.history.versions import deltas
 from promptpex.synthesis.proposing.criteria import unasked
 from promptpex.tables.counts_per_case import check_weights
 from promptpex.workflow.metrics import criteria_texts

@@ -45,11 +45,10 @@ from promptpex.specs.extract import extract
 from promptpex.specs.groundedness import grounded
 from promptpex.specs.propose_checks import propose_checks
 from promptpex.specs.propose_rules import add_inverses
-from promptpex.synthesis.history.categorise import categorise
-from promptpex.synthesis.history.deltas import deltas
-from promptpex.synthesis.phrase_list_warning import exclusions_by_phrases
+from promptpex.synthesis.history.categories import categorise
+from promptpex.synthesis.history.versions import deltas
 from promptpex.synthesis.proposing.criteria import propose_criteria
-from promptpex.synthesis.proposing.propose_candidates import propose_candidates
+from promptpex.synthesis.proposing.propose_candidates import exclusions_by_phrases, propose_candidates
 
 PROMPT = Prompt(
     name="colours",

@@ -29,8 +29,7 @@ from promptpex.documents.human_grades import append_grades
 from promptpex.promptfile import read, sibling
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
-from promptpex.synthesis.candidate_file import write_candidates
-from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder import SynthesisFolder, write_candidates
 from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile
 
 STATUS = {"p": "pass", "f": "fail", "e": "error"}

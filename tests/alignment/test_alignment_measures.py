@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.alignment.alignment_measures import Observation, figures_of
+from promptpex.alignment.measures import Observation, figures_of
 from promptpex.report.cards.words import UNDEFINED
 from promptpex.stats import korn_graubard
 

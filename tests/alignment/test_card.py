@@ -8,13 +8,11 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.alignment.card import card
-from promptpex.alignment.card_data import CardData
+from promptpex.alignment.card import CardData, card
 from promptpex.alignment.graded_outputs import GradedItems, with_labels
 from promptpex.core.records import CardRow, Example, Grade, ReportCard, output_key
-from promptpex.grading.book import GradeBook
-from promptpex.grading.opinions import Opinion
-from promptpex.grading.subjects import WHOLE, Subject
+from promptpex.grading.book import WHOLE, GradeBook, Subject
+from promptpex.grading.next_item import Opinion
 
 RULE = Subject("r1", "It is calm.", "input")
 N = 10

@@ -7,7 +7,6 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.alignment.alignment_measures import figures_of
 from promptpex.alignment.choose import Contender, GradedOutputs, Wanted, choose
 from promptpex.alignment.cross_fit import (
     WHOLE_SET,
@@ -19,6 +18,7 @@ from promptpex.alignment.cross_fit import (
     observed,
     union,
 )
+from promptpex.alignment.measures import figures_of
 
 
 def noise(seed: int, *, outputs: int = 40, candidates: int = 25) -> tuple[list[Contender], GradedOutputs]:

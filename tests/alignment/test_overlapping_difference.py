@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.alignment.alignment_measures import Observation, figures_of
-from promptpex.alignment.overlapping_difference import Compared, difference
+from promptpex.alignment.measures import Compared, Observation, difference, figures_of
 from promptpex.stats import Interval
 
 np = pytest.importorskip("numpy")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.alignment.graded_outputs import GradedItems
-from promptpex.alignment.verdict_table import BINS, columns_of, distributions_of, edges_of, outputs_of
+from promptpex.alignment.graded_outputs import BINS, GradedItems, columns_of, distributions_of, edges_of, outputs_of
 from promptpex.core.records import Example, Grade
-from promptpex.grading.book import GradeBook
-from promptpex.grading.opinions import Opinion
-from promptpex.grading.subjects import WHOLE, Subject
+from promptpex.grading.book import WHOLE, GradeBook, Subject
+from promptpex.grading.next_item import Opinion
 
 
 def item(name: str, **more: object) -> Example:

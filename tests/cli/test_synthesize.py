@@ -13,7 +13,7 @@ from promptpex.config import load
 from promptpex.llm.fake import FakeClient
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.synthesis.synthesizing import SynthesisWishes, synthesize
+from promptpex.workflow.synthesizing import SynthesisWishes, synthesize
 from tests.synthesis import audio_guide as guide
 from tests.synthesis.repository import Repository
 

@@ -13,14 +13,14 @@ from promptpex.config.wording import toml_key, toml_value
 from promptpex.core.errors import ConfigError
 from promptpex.core.records.calibration import CALIBRATION_EXAMPLE
 from promptpex.specs import file as spec_file
-from promptpex.synthesis import candidate_file
+from promptpex.synthesis import folder
 from promptpex.workflow.validation.validate import validate
 from tests.documents.shipped import shipped
 
 READERS: dict[str, Callable[[Path], Any]] = {
     "spec": spec_file.examine,
     "cases": case_file.examine,
-    "candidates": candidate_file.examine,
+    "candidates": folder.examine,
 }
 
 

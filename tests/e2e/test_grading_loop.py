@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.grading.random_sample import in_order
-from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
+from promptpex.workflow.grading_desk import GradingWishes, open_desk
 from promptpex.workflow.validation.validate import validate
 from tests.e2e.command import Done, in_process
 

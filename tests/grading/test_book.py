@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.records import Criterion, Example, Grade, InputCheck
-from promptpex.grading.book import GradeBook, GradeCounts, Joint, PersonPair
+from promptpex.grading.book import WHOLE, GradeBook, GradeCounts, Joint, PersonPair, Subject, subjects_of
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.subjects import WHOLE, Subject, subjects_of
 from tests.grading.graded_project import RULES, item, items
 
 SUBJECTS = subjects_of(RULES)

@@ -17,11 +17,11 @@ import pytest
 from promptpex.core.errors import GradeError
 from promptpex.core.records import Criterion, Grade
 from promptpex.documents.human_grades import current, read_grades
+from promptpex.grading.book import subjects_of
 from promptpex.grading.desk import ADJUDICATED, HELD_MINUTES, SECOND_OPINION, Assignment, GradingDesk
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.opinions import Opinion
+from promptpex.grading.next_item import Opinion
 from promptpex.grading.random_sample import RANDOM
-from promptpex.grading.subjects import subjects_of
 from tests.grading.graded_project import RULES, TEXTS, item, items, ticking
 
 SUBJECTS = subjects_of(RULES)
@@ -282,9 +282,9 @@ _GRADE_FOR_EVER = """
 import sys
 from pathlib import Path
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.opinions import Opinion
+from promptpex.grading.next_item import Opinion
 from promptpex.grading.random_sample import RANDOM
-from promptpex.grading.subjects import subjects_of
+from promptpex.grading.book import subjects_of
 from tests.grading.graded_project import RULES, items
 desk = GradingDesk(items(), subjects_of(RULES), Path(sys.argv[1]))
 number = 0

@@ -13,10 +13,9 @@ import pytest
 
 from promptpex.core.records import Output
 from promptpex.documents.human_grades import read_grades
-from promptpex.grading.book import GradeBook
-from promptpex.grading.subjects import subjects_of
+from promptpex.grading.book import GradeBook, subjects_of
 from promptpex.specs.file import read_spec
-from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes, open_desk
+from promptpex.workflow.grading_desk import GradingProject, GradingWishes, open_desk
 from tests.assertions.checked_here import check_rules
 
 BENCHMARK = Path(__file__).parent.parent.parent / "benchmarks" / "post-entities"

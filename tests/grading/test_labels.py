@@ -6,11 +6,10 @@ import pytest
 
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example, Grade, InputCheck, Rule
-from promptpex.grading.book import GradeBook
+from promptpex.grading.book import GradeBook, subjects_of
 from promptpex.grading.labels import LabelRules, Vote, labelled, require_known_grader
-from promptpex.grading.subjects import subjects_of
 from promptpex.stats import clopper_pearson
-from promptpex.synthesis.choice.example_counts import least_shown, shortages
+from promptpex.synthesis.choice.problem_of_folder import least_shown, shortages
 from promptpex.synthesis.examples import examples_of
 from tests.synthesis.labelled import grade, output, run_of
 

@@ -12,19 +12,23 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import Example, output_key
+from promptpex.grading.book import WHOLE, Subject
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.machine_opinions import confidence, selectivity, sigmas
-from promptpex.grading.next_item import GradingProgress, draw_next, mixture
-from promptpex.grading.opinions import Opinion
-from promptpex.grading.policies import (
+from promptpex.grading.next_item import (
     DEFAULT_POLICY,
     POLICIES,
     Chances,
+    GradingProgress,
+    Opinion,
     Surroundings,
+    confidence,
+    draw_next,
+    mixture,
     probabilities,
+    selectivity,
+    sigmas,
 )
 from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, in_order, next_turn
-from promptpex.grading.subjects import WHOLE, Subject
 
 Status = Literal["pass", "fail", "none"]
 Source = Literal["check", "judge", "candidate"]

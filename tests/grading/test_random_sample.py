@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.records import Example, Grade, output_key
+from promptpex.grading.book import WHOLE
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.next_item import Draw, GradingProgress, draw_next
-from promptpex.grading.opinions import Opinion
-from promptpex.grading.policies import Surroundings
+from promptpex.grading.next_item import Draw, GradingProgress, Opinion, Surroundings, draw_next
 from promptpex.grading.random_sample import (
     in_order,
     next_turn,
@@ -24,7 +23,6 @@ from promptpex.grading.random_sample import (
     random_sample,
     reached_by,
 )
-from promptpex.grading.subjects import WHOLE
 from promptpex.stats.special import normal_quantile
 
 KEYS = tuple(f"{index:08x}" for index in range(8))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.records import Candidate, Check, Criterion, Example, Rule, Spec, Synthesis
-from promptpex.synthesis.active_candidates import in_force
-from promptpex.synthesis.candidate_file import read_candidates, write_candidates
+from promptpex.synthesis.folder import read_candidates, write_candidates
 from promptpex.synthesis.proposing.from_rules import from_rules
+from promptpex.synthesis.results.matrix import in_force
 
 CODE = Candidate(id="code", criteria=("c1",), check=Check(kind="contains", value="x"))
 ASKS = Candidate(id="asks", criteria=("c1", "c2"), check=Check(kind="question", value="Is it kind?"))

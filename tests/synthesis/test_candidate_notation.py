@@ -12,7 +12,7 @@ from promptpex.core.errors import CheckError
 from promptpex.core.records import Candidate, Check, Criterion, Implication, Synthesis
 from promptpex.core.records.criteria_board import CandidateForm
 from promptpex.synthesis import edit_criteria
-from promptpex.synthesis.candidate_notation import form_of, name_of, shown, written
+from promptpex.synthesis.edit_criteria import form_of, name_of, shown, written
 
 PYTHON = "def is_short(example, prompt, response):\n    return len(response) < 9"
 

@@ -11,8 +11,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.names import parse_model
 from promptpex.llm.structured import Structured
-from promptpex.synthesis.history.categorise import categorise
-from promptpex.synthesis.history.deltas import deltas
+from promptpex.synthesis.history.categories import categorise
+from promptpex.synthesis.history.versions import deltas
 from promptpex.synthesis.proposing.criteria import NewCriteria, propose_criteria, sentence_digest, unasked
 from tests.samples import prompt
 from tests.synthesis.prompts import version

@@ -9,14 +9,14 @@ import pytest
 from promptpex.core.errors import MalformedReply, ModelError, NotAuthorised, TimedOut
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Change, Delta
-from promptpex.synthesis.history.categorise import portion_of
-from promptpex.synthesis.history.delta_batches import (
+from promptpex.synthesis.history.categories import (
     MOST_CHARACTERS,
     MOST_SENTENCES,
     DeltaPart,
     Pack,
     ask_packs,
     packs_of,
+    portion_of,
 )
 
 

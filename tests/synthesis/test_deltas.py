@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.records import Delta, PromptVersion
-from promptpex.synthesis.history.deltas import deltas, same_sentence
+from promptpex.synthesis.history.versions import deltas, same_sentence
 from tests.synthesis.prompts import version
 
 

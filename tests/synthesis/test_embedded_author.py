@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.synthesis.candidate_file import read_candidates
-from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.json_record_file import HISTORY
+from promptpex.synthesis.folder import HISTORY, SynthesisFolder, read_candidates
 from tests.e2e.command import in_process
 from tests.synthesis import audio_guide as guide
 

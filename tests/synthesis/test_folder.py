@@ -8,9 +8,7 @@ import pytest
 
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Candidate, Change, Check, Criterion, Delta, History, Implication, Synthesis
-from promptpex.synthesis.candidate_file import examine, read_candidates, write_candidates
-from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.json_record_file import HISTORY
+from promptpex.synthesis.folder import HISTORY, SynthesisFolder, examine, read_candidates, write_candidates
 from tests.synthesis.prompts import version
 
 

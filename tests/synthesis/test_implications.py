@@ -18,7 +18,7 @@ from promptpex.synthesis.results.implications import (
     pair_key,
     plan_implications,
 )
-from promptpex.synthesis.results.same_check import LONGEST, normal_form, python_tree, same_code
+from promptpex.synthesis.results.matrix import LONGEST, normal_form, python_tree, same_code
 from tests.samples import asked, role_model
 from tests.synthesis.test_problem_of_folder import implication, matrix_of
 

@@ -17,14 +17,19 @@ from hypothesis import strategies as st
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import SynthesisError
 from promptpex.stats import folds_of
-from promptpex.synthesis.choice.choose import choose_from_matrix
-from promptpex.synthesis.choice.curve import curve
-from promptpex.synthesis.choice.intervals import Choose, cross_fitted, ffr_of_all_outputs, only, shares
+from promptpex.synthesis.choice.choose import (
+    Choose,
+    choose_from_matrix,
+    cross_fitted,
+    curve,
+    ffr_of_all_outputs,
+    only,
+    shares,
+)
 from promptpex.synthesis.choice.problem_of_folder import problem_of
 from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice
 from promptpex.synthesis.selection.methods import select
-from promptpex.synthesis.selection.problem import SelectionProblem
-from promptpex.synthesis.selection.thresholds import SelectionLimits
+from promptpex.synthesis.selection.problem import SelectionLimits, SelectionProblem
 from tests.synthesis.test_problem_of_folder import COLUMNS, LABELS, LIMITS, Desk, matrix_of
 
 __all__ = ["desk"]

@@ -10,8 +10,7 @@ import pytest
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Candidate, Check, Criterion, Rule, Spec, Synthesis
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.synthesis.choice.check_file import check_file
-from promptpex.synthesis.choice.into_spec import with_assertions
+from promptpex.synthesis.choice.exports import check_file, with_assertions
 from promptpex.synthesis.proposing.from_rules import from_rules
 
 SHORT = Check(kind="word-count", value={"max": 60})

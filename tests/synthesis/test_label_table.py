@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import SynthesisError
 from promptpex.grading.labels import LabelRules, label_of
-from promptpex.synthesis.examples import RunExamples, examples_of
-from promptpex.synthesis.label_table import LABELS, MAX_ROWS, LabelTable, read_labels
-from promptpex.synthesis.table_examples import TableExamples, examples_of_table
+from promptpex.synthesis.examples import (
+    LABELS,
+    MAX_ROWS,
+    LabelTable,
+    RunExamples,
+    TableExamples,
+    examples_of,
+    examples_of_table,
+    read_labels,
+)
 from tests.synthesis.labelled import INPUTS, output, run_of
 
 VARIABLES = ("thing", "place")

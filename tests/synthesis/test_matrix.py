@@ -16,9 +16,8 @@ from promptpex.core.events import Event, StageStarted, StepDone
 from promptpex.core.records import Candidate, CandidateResult, Check, Example
 from promptpex.engines import Engine, LocalEngine
 from promptpex.engines.processes import ProcessEngine
-from promptpex.synthesis.results.fill_matrix import fill
+from promptpex.synthesis.results.fill_matrix import CANDIDATES_AT_ONCE, EXAMPLES_AT_ONCE, fill
 from promptpex.synthesis.results.matrix import ERROR, FAIL, MISSING, PASS, Matrix, MatrixCell, MatrixFile, may_ask
-from promptpex.synthesis.results.matrix_job import CANDIDATES_AT_ONCE, EXAMPLES_AT_ONCE
 
 
 def candidate(name: str, kind: str, value: object, **more: object) -> Candidate:

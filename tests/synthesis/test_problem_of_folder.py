@@ -13,13 +13,11 @@ from promptpex.cli.main import run_cli
 from promptpex.codecs import jsonl
 from promptpex.core.records import Candidate, Check, Example, Implication, Synthesis
 from promptpex.promptfile import read
-from promptpex.synthesis.candidate_file import write_candidates
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem, implied, problem_of
 from promptpex.synthesis.choice.screens import indistinct, indistinct_sentences
-from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder import SynthesisFolder, write_candidates
 from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile
-from promptpex.synthesis.selection.problem import SelectionProblem
-from promptpex.synthesis.selection.thresholds import SelectionLimits
+from promptpex.synthesis.selection.problem import SelectionLimits, SelectionProblem
 
 LIMITS = SelectionLimits()
 STATUS = {"p": "pass", "f": "fail", "e": "error"}

@@ -13,9 +13,14 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.names import parse_model
 from promptpex.llm.structured import Structured
-from promptpex.synthesis.phrase_list_warning import exclusions_by_phrases
 from promptpex.synthesis.proposing.graded_examples import GradedExample, GradedExamples
-from promptpex.synthesis.proposing.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.proposing.propose_candidates import (
+    Demand,
+    NewCandidates,
+    Shown,
+    exclusions_by_phrases,
+    propose_candidates,
+)
 from tests.samples import prompt
 
 CODE = '''def names_the_thing(example: dict, prompt: str, response: str) -> bool:

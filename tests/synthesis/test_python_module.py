@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.records import Candidate, CandidateStatus, Check, Criterion, Example, Synthesis
-from promptpex.synthesis.choice.python_module import (
+from promptpex.synthesis.choice.exports import (
     MOST_EXAMPLES,
     examples_file,
     examples_json,

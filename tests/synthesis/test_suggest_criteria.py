@@ -7,10 +7,9 @@ from typing import Any
 
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Criterion, Example, Grade, Request, Rule
-from promptpex.grading.book import GradeBook
-from promptpex.grading.subjects import subjects_of
+from promptpex.grading.book import GradeBook, subjects_of
+from promptpex.synthesis.proposing.criteria import Suggestions, criterion_id, suggest_criteria
 from promptpex.synthesis.proposing.graded_examples import GradedExamples, examples_for, examples_for_notes
-from promptpex.synthesis.proposing.suggest_criteria import Suggestions, criterion_id, suggest_criteria
 from tests.samples import asked, prompt, role_model
 
 RULE = Rule(id="r1", rule="The output is one word.")

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.records import CategorisedPhrase, Category, Delta
-from promptpex.synthesis.history.prompt_with_categories import tagged
-from promptpex.synthesis.history.taxonomy import TAXONOMY, category_of, in_lines, info_of
+from promptpex.synthesis.history.categories import TAXONOMY, category_of, in_lines, info_of, tagged
 
 
 def test_every_category_of_the_records_stands_in_it_once_with_its_group() -> None:

@@ -13,8 +13,7 @@ from promptpex.codecs import jsonl
 from promptpex.core.records import Candidate, Check, Criterion, Example, Rule, Spec, Synthesis
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.synthesis.candidate_file import write_candidates
-from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder import SynthesisFolder, write_candidates
 from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile
 
 OUTPUTS = {"Go to Hue.": "good", "Hue it is.": "good", "Go to Hanoi!": "bad", "Take a train to Hue!": "bad"}

@@ -12,7 +12,7 @@ import pytest
 
 from promptpex.core.errors import SynthesisError
 from promptpex.promptfile import read
-from promptpex.synthesis.history import git_program
+from promptpex.synthesis.history import git
 from promptpex.synthesis.history.versions import WORKING_COPY, Versions, from_files, from_git, natural_order
 from tests.synthesis.repository import Repository
 
@@ -247,7 +247,7 @@ def _fake_git(tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_git_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_git(tmp_path, f"sleep 1000 & echo $! > {tmp_path}/child\nwait", monkeypatch)
     with pytest.raises(SynthesisError, match=r"no answer within 0\.5 s"):
-        git_program.git(tmp_path, "log", seconds=0.5)
+        git.git(tmp_path, "log", seconds=0.5)
     child = (tmp_path / "child").read_text(encoding="utf-8").strip()
     state = subprocess.run(["ps", "-o", "stat=", "-p", child], capture_output=True, text=True, check=False).stdout
     assert state.strip() in ("", "Z") or state.startswith("Z")
@@ -256,17 +256,17 @@ def test_a_git_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.M
 def test_a_flood_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_git(tmp_path, "yes", monkeypatch)
     with pytest.raises(SynthesisError, match=r"more than 0\.1 MB"):
-        git_program.git(tmp_path, "log", limit=100_000)
+        git.git(tmp_path, "log", limit=100_000)
 
 
 def test_a_git_in_the_folder_one_works_in_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_git(tmp_path, "echo mine", monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert git_program.program() is not None
+    assert git.program() is not None
     monkeypatch.chdir(tmp_path / "bin")
-    assert git_program.program() is None
+    assert git.program() is None
     monkeypatch.setenv("PATH", ".")
-    assert git_program.program() is None
+    assert git.program() is None
 
 
 def test_an_answer_that_is_no_history(repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

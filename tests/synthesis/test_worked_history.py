@@ -10,15 +10,12 @@ import pytest
 from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.llm.fake import FakeClient
-from promptpex.synthesis.candidate_file import read_candidates
-from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.history.deltas import deltas
-from promptpex.synthesis.history.prompt_with_categories import as_text, tagged
-from promptpex.synthesis.history.taxonomy import TAXONOMY
-from promptpex.synthesis.json_record_file import HISTORY
+from promptpex.synthesis.folder import HISTORY, SynthesisFolder, read_candidates
+from promptpex.synthesis.history.categories import TAXONOMY, as_text, tagged
+from promptpex.synthesis.history.versions import deltas
 from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes, planned, synthesize
+from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes, planned, synthesize
 from tests.synthesis import audio_guide as guide
 from tests.synthesis.prompts import version
 

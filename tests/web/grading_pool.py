@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from promptpex.core.records import Example, output_key
+from promptpex.grading.book import WHOLE, Subject
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.opinions import Opinion
-from promptpex.grading.subjects import WHOLE, Subject
+from promptpex.grading.next_item import Opinion
 from promptpex.web.interfaces import GradingPort, Ports
 from tests.web.browser import Page
 

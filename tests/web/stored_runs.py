@@ -10,7 +10,7 @@ from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.web.interfaces import Ports
 from promptpex.workflow.comparison.compare_runs import ComparisonsOfRuns
-from promptpex.workflow.grading.peoples_grades import GradesOfRuns
+from promptpex.workflow.peoples_grades import GradesOfRuns
 from tests.tables.by_hand import colours, output, run, verdict
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.web.interfaces import Ports
-from promptpex.workflow.alignment.card_page import CardOfRuns
-from promptpex.workflow.alignment.report_card import CardWishes
+from promptpex.workflow.report_card import CardOfRuns, CardWishes
 from tests.alignment.folders import AlignedFolder
 from tests.web.browser import DESKTOP, PHONE, Browser, Page
 from tests.web.serving import Served, page_of, served, words

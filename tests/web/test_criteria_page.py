@@ -14,7 +14,7 @@ import pytest
 from promptpex.core.records import Check, Request, Synthesis
 from promptpex.core.surrogates import replace_surrogates
 from promptpex.synthesis import edit_criteria
-from promptpex.synthesis.candidate_file import write_candidates
+from promptpex.synthesis.folder import write_candidates
 from promptpex.web.interfaces import Ports
 from tests.samples import asked
 from tests.stream_server import END, Gate

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from promptpex.documents.human_grades import current, read_grades
+from promptpex.grading.book import WHOLE, Subject
 from promptpex.grading.desk import Assignment, GradingDesk
-from promptpex.grading.opinions import Opinion
-from promptpex.grading.subjects import WHOLE, Subject
+from promptpex.grading.next_item import Opinion
 from tests.web.browser import PHONE, Browser, Page
 from tests.web.grading_pool import RULES, SECRET, desk_of, hostile_items, items_of, ports_of, press, ready, texts
 from tests.web.hostile import HOSTILE, RUNS_SOMETHING

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from promptpex.documents.human_grades import read_grades
-from promptpex.grading.subjects import WHOLE, Subject
+from promptpex.grading.book import WHOLE, Subject
 from tests.web.grading_pool import RULES, SECRET, desk_of, ports_of, texts
 from tests.web.serving import served
 

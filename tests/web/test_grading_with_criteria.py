@@ -14,10 +14,10 @@ from promptpex.core.records import Request
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.grading.labels import LabelRules
 from promptpex.llm.fake import FakeClient
-from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.folder import read_candidates
 from promptpex.web.interfaces import GradingPort, Ports
-from promptpex.workflow.criteria.shared_state import criteria_beside
-from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
+from promptpex.workflow.criteria.page import criteria_beside
+from promptpex.workflow.grading_desk import GradingWishes, open_desk
 from tests.grading.graded_project import project
 from tests.servers import ScriptedServer, Seen, Step, completion_body
 from tests.web.browser import Browser

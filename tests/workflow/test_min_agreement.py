@@ -20,10 +20,10 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
 from promptpex.workflow import pipeline
-from promptpex.workflow.alignment.calibrating import calibrate
+from promptpex.workflow.calibrating import calibrate
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.execution.reweighing import reweighed
-from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
+from promptpex.workflow.grading_desk import GradingWishes, open_desk
 from promptpex.workflow.session import open_session
 from tests.e2e.command import in_process
 from tests.judging.test_trust import calibration

@@ -71,9 +71,9 @@ def command(
     from promptpex.cli.layout import wrapped
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
-    from promptpex.report.cards.table_csv import write_table
-    from promptpex.workflow.alignment.calibrating import calibrate
-    from promptpex.workflow.alignment.report_card import CardWishes, align
+    from promptpex.report.cards.words import write_table
+    from promptpex.workflow.calibrating import calibrate
+    from promptpex.workflow.report_card import CardWishes, align
 
     how = options.label_rules(flags)
     results = Path(settings(flags).settings.results)

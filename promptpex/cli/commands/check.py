@@ -149,7 +149,7 @@ class _Sample:
     """What is put up for grading of the rows that are read, if anything is."""
 
     def __init__(self, prompt: Path | None, per_day: int) -> None:
-        from promptpex.workflow.grading.production_sample import production_sample
+        from promptpex.workflow.production_sample import production_sample
 
         self._prompt = prompt
         self._taken = None if prompt is None else production_sample(prompt, per_day, datetime.now(UTC))
@@ -157,7 +157,7 @@ class _Sample:
     @classmethod
     def of(cls, prompt: Path | None, per_day: int | None) -> _Sample:
         """The sample that the options ask for."""
-        from promptpex.workflow.grading.production_sample import PER_DAY
+        from promptpex.workflow.production_sample import PER_DAY
 
         if prompt is None and per_day is not None:
             raise click.UsageError("--per-day says how many outputs --put-up PROMPT puts up; give that, too")
@@ -165,7 +165,7 @@ class _Sample:
 
     def assertions(self, folder: Path | None, given: Path | None) -> Path | None:
         """The file of assertions: the given one, else the prompt's spec where a file of rows is put up."""
-        from promptpex.workflow.grading.production_sample import checks_of_prompt
+        from promptpex.workflow.production_sample import checks_of_prompt
 
         return given if given or self._prompt is None or folder is not None else checks_of_prompt(self._prompt)
 

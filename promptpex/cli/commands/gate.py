@@ -264,7 +264,7 @@ def _gated(
     from promptpex.report.gate import counting_metrics
     from promptpex.report.gate_result import with_note, without_metric
     from promptpex.tables import records
-    from promptpex.workflow.grading.peoples_grades import peoples_grades
+    from promptpex.workflow.peoples_grades import peoples_grades
 
     finished = runs.read_for_report(folder)
     if not finished.manifest.has_ended:
@@ -296,7 +296,7 @@ def _decided(summary: Summary, folder: Path, asked: _Wanted, results: Path) -> G
     from promptpex.report.gate import Decided, chosen_by_outcome, decided, not_complete, stated
     from promptpex.report.gate_result import gate_result
     from promptpex.tables import records
-    from promptpex.workflow.grading.peoples_grades import prompt_file_of
+    from promptpex.workflow.peoples_grades import prompt_file_of
 
     manifest, rows, by_metric = summary.run.manifest, summary.model_rows, records(summary.metrics)
     file, partial = prompt_file_of(summary.run), Decided() if asked.allow_partial else not_complete(manifest)

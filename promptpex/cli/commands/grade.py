@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptpex.config import Resolved
     from promptpex.grading.labels import LabelRules
     from promptpex.web.interfaces import GradingPort
-    from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes
+    from promptpex.workflow.grading_desk import GradingProject, GradingWishes
 
 
 @click.command("grade", cls=Command)
@@ -94,7 +94,7 @@ def command(
       promptpex grade --import ada.grades.jsonl
     """
     from promptpex.cli.command_session import settings
-    from promptpex.workflow.grading.open_desk import GradingWishes
+    from promptpex.workflow.grading_desk import GradingWishes
 
     _require_one_way(terminal, file, as_json=as_json)
     rules = options.label_rules(flags)
@@ -122,7 +122,7 @@ def _require_one_way(terminal: bool, file: Path | None, *, as_json: bool) -> Non
 
 def _asked(all_rules: bool, on: tuple[str, ...]) -> tuple[str, ...]:
     """The subjects that are asked, as ``GradingWishes`` has them."""
-    from promptpex.workflow.grading.open_desk import ALL_SUBJECTS
+    from promptpex.workflow.grading_desk import ALL_SUBJECTS
 
     if all_rules and on:
         raise click.UsageError("--rules asks for all rules, and --on for some: leave one out")
@@ -132,7 +132,7 @@ def _asked(all_rules: bool, on: tuple[str, ...]) -> tuple[str, ...]:
 def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWishes, as_json: bool) -> int:
     """Merges the file and says what became of its lines; exit code 1 where one was refused."""
     from promptpex.cli.output import print_json
-    from promptpex.workflow.grading.open_desk import import_into
+    from promptpex.workflow.grading_desk import import_into
 
     path, imported = import_into(file, runs, results, wishes)
     if as_json:
@@ -155,7 +155,7 @@ def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWi
 
 def _opened(runs: tuple[Path, ...], results: Path, wishes: GradingWishes, *, quiet: bool) -> GradingProject:
     from promptpex.cli.command_session import listeners
-    from promptpex.workflow.grading.open_desk import open_desk
+    from promptpex.workflow.grading_desk import open_desk
 
     with listeners(quiet=quiet, verbose=False, log=None) as emit:
         return open_desk(runs, results, wishes, emit)
@@ -202,11 +202,10 @@ def serve_page(
     from promptpex.promptfile import renderer
     from promptpex.web.interfaces import Ports
     from promptpex.web.server import require_extra
-    from promptpex.workflow.alignment.card_page import CardOfRuns
-    from promptpex.workflow.alignment.report_card import CardWishes
     from promptpex.workflow.comparison.compare_runs import ComparisonsOfRuns
-    from promptpex.workflow.criteria.shared_state import criteria_beside
-    from promptpex.workflow.grading.peoples_grades import GradesOfRuns
+    from promptpex.workflow.criteria.page import criteria_beside
+    from promptpex.workflow.peoples_grades import GradesOfRuns
+    from promptpex.workflow.report_card import CardOfRuns, CardWishes
 
     require_extra()
     say(tr("Grades go to {file}", file=project.grades))
@@ -260,7 +259,7 @@ def grader_name(given: str | None, folder: Path) -> str:
 
 
 def _of_git(folder: Path) -> str:
-    from promptpex.synthesis.history.git_program import git
+    from promptpex.synthesis.history.git import git
 
     try:
         answer = git(folder, "config", "--get", "user.name", limit=10_000, seconds=5.0)

@@ -106,7 +106,7 @@ def _weighed(folder: Path, least: float) -> Run:
     from promptpex.cli.progress import notices
     from promptpex.report import runs
     from promptpex.workflow.execution.reweighing import reweighed
-    from promptpex.workflow.grading.peoples_grades import with_calibrations_of_now
+    from promptpex.workflow.peoples_grades import with_calibrations_of_now
 
     return reweighed(with_calibrations_of_now(runs.read(folder), notices(verbose=False)), least)
 
@@ -118,7 +118,7 @@ def _of_choice(folder: Path, as_json: bool) -> None:
     from promptpex.report.cards import choice_tables
     from promptpex.synthesis.choice.saved_choice import CHOICE
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.workflow.synthesis.choice_report import report_of_folder
+    from promptpex.workflow.choice_report import report_of_folder
 
     report = report_of_folder(folder)
     tables = choice_tables.write(report.candidates, report.examples, folder)

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from promptpex.synthesis.choice.choose import FolderChoice
-    from promptpex.synthesis.selection.problem import SelectionProblem
-    from promptpex.synthesis.selection.result import Selection
-    from promptpex.synthesis.selection.thresholds import SelectionLimits
+    from promptpex.synthesis.selection.methods import Selection
+    from promptpex.synthesis.selection.problem import SelectionLimits, SelectionProblem
 
 ALIGNED = "aligned"
 
@@ -150,8 +149,8 @@ def _by_alignment(
     from promptpex.cli.choices_in_words import aligned_lines
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
-    from promptpex.workflow.alignment.choose_candidates import choose_aligned
-    from promptpex.workflow.synthesis.choice_report import criteria_not_kept
+    from promptpex.workflow.choice_report import criteria_not_kept
+    from promptpex.workflow.choosing import choose_aligned
 
     if coverage is not None:
         raise click.UsageError("--coverage is a limit of sets; aligned has one on the FFR of each assertion, --ffr")
@@ -168,7 +167,7 @@ def _by_alignment(
 
 
 def _limits(coverage: Fraction | None, ffr: Fraction | None) -> SelectionLimits:
-    from promptpex.synthesis.selection.thresholds import COVERAGE, FFR, SelectionLimits
+    from promptpex.synthesis.selection.problem import COVERAGE, FFR, SelectionLimits
 
     return SelectionLimits(COVERAGE if coverage is None else coverage, FFR if ffr is None else ffr)
 
@@ -236,7 +235,7 @@ def _write_tables(folder: Path, choice: FolderChoice, as_json: bool) -> None:
     from promptpex.report.cards import choice_tables
     from promptpex.synthesis.choice.saved_choice import CHOICE
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.workflow.synthesis.choice_report import report_of
+    from promptpex.workflow.choice_report import report_of
 
     saved = None if choice.selection.chosen is None else CHOICE.read(SynthesisFolder(folder).selection)
     report = report_of(folder, choice.source, saved)
@@ -249,9 +248,8 @@ def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) 
     """Puts the chosen candidates where they were asked for, and says where that is."""
     if choice.selection.chosen is None or not (into_spec or out is not None):
         return
-    from promptpex.synthesis.candidate_file import read_candidates
-    from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.workflow.synthesis.use_selection import put_into_spec, write_chosen
+    from promptpex.synthesis.folder import SynthesisFolder, read_candidates
+    from promptpex.workflow.use_selection import put_into_spec, write_chosen
 
     source = choice.source
     chosen = {source.problem.name(number) for number in choice.selection.chosen}

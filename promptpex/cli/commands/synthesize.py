@@ -18,15 +18,13 @@ from promptpex.cli.output import NO_ANSWER, say
 from promptpex.codecs.text.wording import cut, named, quoted, sentence
 from promptpex.core.records import Delta, History
 from promptpex.core.translation import from_data, tr, tr_n
-from promptpex.synthesis.history.delta_batches import as_line
-from promptpex.synthesis.history.prompt_with_categories import Segment
-from promptpex.synthesis.history.taxonomy import TAXONOMY, info_of
+from promptpex.synthesis.history.categories import TAXONOMY, Segment, as_line, info_of
 
 if TYPE_CHECKING:
     from promptpex.core.records import Criterion, Synthesis
     from promptpex.workflow.project_files import Files
-    from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes
-    from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes
+    from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes
+    from promptpex.workflow.trying_candidates import Trial, TrialWishes
 
 
 @click.command("synthesize", cls=Command)
@@ -99,8 +97,8 @@ def command(
     --labels, with labels from PROMPT.grades.jsonl or --labels.
     """
     from promptpex.workflow.project_files import named_files
-    from promptpex.workflow.synthesis.synthesizing import SynthesisWishes
-    from promptpex.workflow.synthesis.trying_candidates import TrialWishes
+    from promptpex.workflow.synthesizing import SynthesisWishes
+    from promptpex.workflow.trying_candidates import TrialWishes
 
     if versions and since is not None:
         raise click.UsageError("--since looks into git, and --versions names files: leave one out")
@@ -117,7 +115,7 @@ def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, 
     from promptpex.cli.command_session import work
     from promptpex.cli.commands.estimate import show
     from promptpex.cli.output import print_json
-    from promptpex.workflow.synthesis.synthesizing import planned
+    from promptpex.workflow.synthesizing import planned
 
     async def job(session: Any) -> Any:
         return planned(session, files, wishes)
@@ -142,18 +140,16 @@ def _synthesize(
     from promptpex.cli.output import print_json
     from promptpex.promptfile import messages_text
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.synthesis.history import prompt_with_categories
-    from promptpex.workflow.synthesis.synthesizing import synthesize
-    from promptpex.workflow.synthesis.trying_candidates import require_sources, try_candidates
+    from promptpex.synthesis.history import categories
+    from promptpex.workflow.synthesizing import synthesize
+    from promptpex.workflow.trying_candidates import require_sources, try_candidates
 
     async def job(session: Any) -> Any:
         require_sources(session, files, trial)
         return await synthesize(session, files, wishes), await try_candidates(session, files, trial)
 
     synthesised, tried = work(flags, job, start=files.prompt.parent)
-    segments = prompt_with_categories.tagged(
-        messages_text(synthesised.history.versions[-1].messages), synthesised.history.deltas
-    )
+    segments = categories.tagged(messages_text(synthesised.history.versions[-1].messages), synthesised.history.deltas)
     file = SynthesisFolder.of(files.prompt).candidates
     if as_json:
         new = {"new_criteria": list(synthesised.criteria), "new_candidates": list(synthesised.candidates)}
@@ -164,7 +160,7 @@ def _synthesize(
     for line in (*history_lines(synthesised.history), *category_lines(synthesised.history.deltas)):
         say(line)
     if tagged:
-        say(prompt_with_categories.as_text(segments))
+        say(categories.as_text(segments))
     _say_candidates(synthesised.synthesis)
     total = tr(
         "{candidates} for {criteria} in {file} ({new} new)",

@@ -43,10 +43,9 @@ def _ports(named: Path | None, resolved: Resolved) -> Ports:
     from promptpex.report.runs.listing import RunList
     from promptpex.synthesis.folder import is_synthesis_folder
     from promptpex.web.interfaces import Ports
-    from promptpex.workflow.alignment.card_page import CardOfRuns
-    from promptpex.workflow.alignment.report_card import CardWishes
     from promptpex.workflow.comparison.compare_runs import ComparisonsOfRuns
-    from promptpex.workflow.grading.peoples_grades import GradesOfRuns
+    from promptpex.workflow.peoples_grades import GradesOfRuns
+    from promptpex.workflow.report_card import CardOfRuns, CardWishes
 
     results, grades = Path(resolved.settings.results), GradesOfRuns()
     ports = Ports(results, comparing=ComparisonsOfRuns(resolved, grades), grades=grades, renderer=renderer)

@@ -13,7 +13,7 @@ from promptpex.core.records import MAX_EXACT, Record
 from promptpex.core.translation import stored
 from promptpex.stats import Interval
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem
-from promptpex.synthesis.json_record_file import RecordFile
+from promptpex.synthesis.folder import RecordFile
 from promptpex.synthesis.selection.methods import Method
 
 ChoiceMethod = Literal[Method, "aligned"]

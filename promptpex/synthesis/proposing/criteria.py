@@ -5,22 +5,25 @@ A sentence that an earlier version added already, in the same words, is not aske
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
+from promptpex.codecs.text.wording import cut
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import text_digest
-from promptpex.core.records import Criterion, Delta, Prompt
-from promptpex.core.translation import stored_n
+from promptpex.core.records import OUTPUT_SUBJECT, Criterion, Delta, Means, Prompt
+from promptpex.core.stage_templates import Rendered, render
+from promptpex.core.translation import stored, stored_n
+from promptpex.llm.map_requests import map_requests
 from promptpex.llm.model_in_role import RoleModel
-from promptpex.llm.schemas import shortened
-from promptpex.synthesis.candidate_names import free_ids
-from promptpex.synthesis.history.categorise import AnyCategory, Source, ask_about, portion_of
-from promptpex.synthesis.history.delta_batches import Pack, ask_packs, packs_of
-from promptpex.synthesis.history.deltas import same_sentence
+from promptpex.llm.schemas import list_up_to, shortened
+from promptpex.synthesis.history.categories import AnyCategory, Pack, Source, ask_about, ask_packs, packs_of, portion_of
+from promptpex.synthesis.history.versions import same_sentence
+from promptpex.synthesis.proposing.graded_examples import GradedExamples
+from promptpex.synthesis.proposing.replies import ask_list, free_ids, free_name, slug
 
 STAGE = "criteria"
 MOST_KNOWN = 60
@@ -141,3 +144,172 @@ class _GroundedCriteria:
         )
         self.criteria.append(criterion)
         return True
+
+
+INFER = "infer"
+NOTES = "notes"
+MOST = 7
+"""Criteria of a reply."""
+MOST_BAD = 12
+"""Bad outputs that a request for criteria from notes shows."""
+LONGEST_CRITERION = 1_000
+
+TITLES_TAKEN = frozenset({OUTPUT_SUBJECT})
+"""Ids that no criterion may have: a grade on the whole output has it as its subject."""
+
+
+def _as_type(value: object) -> object:
+    """The kind of candidates that a reply means; anything else is left to both."""
+    return value if value in ("code", "judge") else "both"
+
+
+class SuggestedReply(BaseModel):
+    """A criterion, whatever it comes from."""
+
+    title: Annotated[str, shortened(200)] = ""
+    criterion: Annotated[str, shortened(LONGEST_CRITERION), Field(min_length=1)]
+    type: Annotated[Means, BeforeValidator(_as_type)] = "both"
+    told_from: Literal["output", "input and output", "something else"] = "output"
+
+    def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+        """What it rests on, as fields of a criterion."""
+        return {}
+
+
+class InferredReply(SuggestedReply):
+    """A criterion that is inferred from a prompt."""
+
+    source: Annotated[str, shortened(1000)] = ""
+
+    def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+        """The words of the prompt."""
+        return {"source": self.source.strip()}
+
+
+class NoteReply(SuggestedReply):
+    """A criterion behind notes."""
+
+    answers: list_up_to(str, MOST_BAD)  # type: ignore[valid-type]
+
+    def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+        """The grades of the answers that break it."""
+        return {"notes": tuple(dict.fromkeys(one for name in self.answers for one in grades.get(name.strip(), ())))}
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What came of asking.
+
+    Attributes:
+        criteria: new ones, with ids that are free.
+        repeated: how many say the same as another one.
+        beyond: texts of those that cannot be told from inputs and output, which are left out.
+        answered: whether there was a usable reply.
+    """
+
+    criteria: tuple[Criterion, ...] = ()
+    repeated: int = 0
+    beyond: tuple[str, ...] = ()
+    answered: bool = True
+
+    def notice(self) -> str:
+        """What was left out, in words; empty where nothing was."""
+        parts = []
+        if self.repeated:
+            repeated = stored_n(
+                "{count} suggestion repeated another one",
+                "{count} suggestions repeated another one",
+                self.repeated,
+            )
+            parts.append(repeated)
+        if self.beyond:
+            dropped_sentence = stored_n(
+                "{count} suggestion that no output can show, such as: {example}",
+                "{count} suggestions that no output can show, such as: {example}",
+                len(self.beyond),
+                example=cut(self.beyond[0], 120),
+            )
+            parts.append(dropped_sentence)
+        return "; ".join(parts)
+
+
+async def suggest_criteria(
+    author: RoleModel,
+    prompt: Prompt,
+    graded: GradedExamples | None = None,
+    *,
+    known: Sequence[Criterion] = (),
+    taken: Collection[str] = (),
+    instructions: str = "",
+    turn: int = 0,
+    emit: Listener = ignore_events,
+) -> Suggestions:
+    """Criteria that the author infers from the prompt alone; with graded outputs those behind what people said of the
+    bad ones, none where none is bad.
+
+    Args:
+        graded: at most ``MOST_BAD`` bad outputs.
+        known: criteria that there are; none is given again.
+        taken: further ids that no criterion may have.
+        turn: how often the same was asked in vain, so that a fresh answer comes.
+
+    Raises:
+        ModelError: of a kind that holds for the whole model.
+    """
+    if graded is not None and not graded.bad:
+        return Suggestions()
+    stage, reply = (INFER, InferredReply) if graded is None else (NOTES, NoteReply)
+    rendered = render(
+        f"synthesis/{stage}",
+        prompt=prompt.text(),
+        description=prompt.description,
+        known=[one.text for one in known[:MOST_KNOWN]],
+        limit=MOST,
+        instructions=instructions,
+        **({} if graded is None else {"bad": graded.bad, "good": graded.good}),
+    )
+
+    async def ask(rendered: Rendered) -> Sequence[SuggestedReply]:
+        return (await ask_list(author, rendered, reply, MOST, stage=stage, rescue=True, repeat=turn)).items
+
+    (items,) = await map_requests(stage, author.label, [rendered], ask, emit, default=None)
+    grades = {one.id: one.grades for one in graded.bad} if graded is not None else {}
+    return _suggestions(items, known, taken, grades, emit)
+
+
+def criterion_id(words: str, taken: Collection[str]) -> str:
+    """An id for a criterion that is called so, which no other subject of grades has."""
+    used = {*taken, *TITLES_TAKEN}
+    return free_name(slug(words) or "criterion", used)
+
+
+def _suggestions(
+    items: Sequence[SuggestedReply] | None,
+    known: Sequence[Criterion],
+    taken: Collection[str],
+    grades: Mapping[str, tuple[str, ...]],
+    emit: Listener,
+) -> Suggestions:
+    """The criteria of a reply that are new and can be told from inputs and output; what is left out is said."""
+    ids = {*taken, *(one.id for one in known)}
+    texts = {same_sentence(one.text) for one in known}
+    new_criteria: list[Criterion] = []
+    dropped: list[str] = []
+    repeated = 0
+    for item in items or ():
+        text = " ".join(item.criterion.split())
+        if item.told_from == "something else":
+            dropped.append(text)
+        elif not text or same_sentence(text) in texts:
+            repeated += 1
+        else:
+            name = criterion_id(item.title, ids)
+            ids.add(name)
+            texts.add(same_sentence(text))
+            new_criteria.append(
+                Criterion.model_validate({"id": name, "text": text, "by": item.type, **item.evidence_fields(grades)})
+            )
+    suggestions = Suggestions(tuple(new_criteria), repeated, tuple(dropped), answered=items is not None)
+    if notice := suggestions.notice():
+        emit(Notice(stored("criteria left out: {reason}", reason=notice)))
+    return suggestions

@@ -10,8 +10,8 @@ from promptpex.assertions import KIND_NAMES
 from promptpex.codecs.text.inputs_as_text import raw
 from promptpex.core.ids import digest
 from promptpex.core.records import Candidate, Category, Check, Criterion, Rule, Spec, Synthesis
-from promptpex.synthesis.candidate_names import free_ids, free_name, slug
 from promptpex.synthesis.proposing.propose_candidates import QUESTION
+from promptpex.synthesis.proposing.replies import free_ids, free_name, slug
 
 _CATEGORIES: dict[str, Category] = {
     "word-count": "quantity",

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator
 
 from promptpex.assertions import KIND_NAMES, compile_checks
 from promptpex.assertions.authored_checks import check_from_text
+from promptpex.assertions.phrase_list_detection import guessed_phrases
 from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import CheckError, ModelError
 from promptpex.core.events import Listener, Notice, ignore_events
@@ -24,9 +25,9 @@ from promptpex.core.translation import stored_n
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import list_up_to, shortened
-from promptpex.synthesis.candidate_names import free_name, slug
+from promptpex.synthesis.history.versions import same_sentence
 from promptpex.synthesis.proposing.graded_examples import GradedExamples
-from promptpex.synthesis.proposing.replies import ListReply, ask_list
+from promptpex.synthesis.proposing.replies import ListReply, ask_list, free_name, slug
 from promptpex.synthesis.results.matrix import distance_from_code, may_ask
 
 STAGE = "candidates"
@@ -390,3 +391,22 @@ class _Names:
 
 def _key(candidate: Candidate) -> str:
     return json.dumps([candidate.check.to_dict(), sorted(candidate.criteria)], sort_keys=True)
+
+
+def exclusions_by_phrases(criteria: Iterable[Criterion], candidates: Iterable[Candidate]) -> list[str]:
+    """Names of candidates that decide an exclusion by phrases which the criterion does not name.
+
+    Args:
+        criteria: tell which candidates are about an exclusion, and in which words.
+        candidates: of any kind; in their order.
+    """
+    by_id = {criterion.id: criterion for criterion in criteria}
+    return [candidate.id for candidate in candidates if _looks_for_phrases(candidate, by_id)]
+
+
+def _looks_for_phrases(candidate: Candidate, by_id: Mapping[str, Criterion]) -> bool:
+    own_criteria = [by_id[name] for name in candidate.criteria if name in by_id]
+    if not any(criterion.category == "exclusion" for criterion in own_criteria):
+        return False
+    stated = same_sentence(" ".join(f"{criterion.text} {criterion.source}" for criterion in own_criteria))
+    return bool(guessed_phrases(candidate.check, stated))

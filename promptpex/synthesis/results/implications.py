@@ -21,10 +21,8 @@ from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_batches
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, readable, reply_model
-from promptpex.synthesis.results.matrix import Matrix
-from promptpex.synthesis.results.same_check import NOT_DECIDING, normal_form, same_code
-from promptpex.synthesis.selection.implications import below_ffr, uncontradicted
-from promptpex.synthesis.selection.thresholds import SelectionLimits
+from promptpex.synthesis.results.matrix import NOT_DECIDING, Matrix, normal_form, same_code
+from promptpex.synthesis.selection.problem import SelectionLimits, below_ffr, uncontradicted
 
 STAGE = "implications"
 TEMPLATE = "synthesis/implications"

@@ -6,7 +6,9 @@ it is known. A line counts as long as all that decided it is the same: the check
 
 from __future__ import annotations
 
+import ast
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +21,73 @@ from promptpex.codecs.files.file_lock import append_whole
 from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest
-from promptpex.core.records import Candidate, CandidateResult, CandidateStatus, Check, Example
+from promptpex.core.records import Candidate, CandidateResult, CandidateStatus, Check, Criterion, Example, Synthesis
+
+LONGEST = 50_000
+"""Characters of Python that are parsed; longer code is compared as text."""
+
+_IN_ANY_ORDER = ("contains-all", "contains-any", "icontains-all", "icontains-any", "word-any", "word-all")
+NOT_DECIDING = ("weight", "metric")
+"""Keys of a check that its own verdict does not depend on."""
+
+
+def normal_form(check: Check) -> str:
+    """A digest that checks share if they are the same code.
+
+    Of Python the syntax tree without the function's name and docstring; of a question its words; of the other kinds
+    their keys, lists in which order does not matter sorted.
+    """
+    return digest(_plain(check), 32)
+
+
+def _plain(check: Check) -> dict[str, object]:
+    data = {name: value for name, value in check.to_dict().items() if name not in NOT_DECIDING}
+    if check.asserts is not None:
+        data["assert"] = [_plain(part) for part in check.asserts]
+        return data
+    base = check.kind.removeprefix("not-")
+    if base == "python" and isinstance(check.value, str):
+        data["value"] = python_tree(check.value)
+    elif base == "question" and isinstance(check.value, str):
+        data["value"] = " ".join(check.value.split())
+    elif base in _IN_ANY_ORDER and isinstance(check.value, list) and all(isinstance(one, str) for one in check.value):
+        data["value"] = sorted(set(check.value))
+    return data
+
+
+def python_tree(code: str) -> str:
+    """The syntax tree of code as text, its only function without name and docstring; the code itself where it cannot be
+    parsed. Nothing of it runs."""
+    if len(code) > LONGEST:
+        return code
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code.strip())
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        if len(functions) == 1:
+            functions[0].name = "check"
+            functions[0].body = _without_docstring(functions[0].body)
+        return ast.dump(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code.strip()
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    first = body[0]
+    is_text = (
+        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    )
+    return body[1:] if is_text else body
+
+
+def same_code(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
+    """The pairs of candidates, by their ids and in both directions, that are the same code."""
+    groups: dict[str, list[str]] = {}
+    for candidate in candidates:
+        groups.setdefault(normal_form(candidate.check), []).append(candidate.id)
+    return [(one, other) for group in groups.values() for one in group for other in group if one != other]
+
 
 WHAT = "file of results"
 LONGEST_LINE = 100_000
@@ -228,3 +296,35 @@ def reason_of(code: str | None, reason: str) -> str:
     """The reason of an error as it is kept: its code, then its words."""
     text = " ".join(reason.split())
     return cut(f"{code}: {text}" if code else text, LONGEST_REASON)
+
+
+def in_force(synthesis: Synthesis) -> tuple[Candidate, ...]:
+    """The candidates that are run and chosen from, in their order.
+
+    One of several criteria takes part where one of these admits it, and so does one whose criteria are not there.
+    """
+    criteria = {criterion.id: criterion for criterion in synthesis.criteria}
+    return tuple(candidate for candidate in synthesis.candidates if _takes_part(candidate, criteria))
+
+
+def _takes_part(candidate: Candidate, criteria: dict[str, Criterion]) -> bool:
+    own_criteria = [criteria[name] for name in candidate.criteria if name in criteria]
+    return not own_criteria or any(admits(criterion, candidate) for criterion in own_criteria)
+
+
+def admits(criterion: Criterion, candidate: Candidate) -> bool:
+    """Whether a criterion takes part and is to be decided by such a candidate; one that has to be chosen is."""
+    if not criterion.selected:
+        return False
+    if criterion.by == "both" or candidate.choice == "must":
+        return True
+    return may_ask(candidate.check) == (criterion.by == "judge")
+
+
+def outdated(synthesis: Synthesis) -> dict[str, tuple[str, ...]]:
+    """The candidates that were written for other words, each with the ids of the criteria that were reworded since."""
+    made_for = {
+        candidate.id: tuple(one.id for one in synthesis.criteria if candidate.is_outdated([one]))
+        for candidate in synthesis.candidates
+    }
+    return {name: criteria for name, criteria in made_for.items() if criteria}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from promptpex.core.records import CardFigure, ReportCard
 from promptpex.core.translation import tr
 from promptpex.report.cards import words
-from promptpex.report.cards.histogram import BOTTOM, LEFT, drawn_histogram
+from promptpex.report.cards.words import BOTTOM, LEFT, drawn_histogram
 from promptpex.report.runs.listing import ListedRun
 from promptpex.report.view_model import Bar
 from promptpex.web.shared_by_pages import Site, answer

@@ -17,7 +17,7 @@ from promptpex.core.records.grade import LONGEST_NAME, LONGEST_NOTE, Digest, Nam
 from promptpex.core.translation import Key, from_data, tr
 from promptpex.documents.record_problems import record_problems
 from promptpex.grading.desk import Assignment, GradingDesk
-from promptpex.grading.policies import require_policy
+from promptpex.grading.next_item import require_policy
 from promptpex.web.interfaces import GradingPort
 from promptpex.web.pages.card import CARD
 from promptpex.web.pages.criteria import CRITERIA

@@ -13,11 +13,10 @@ from promptpex.codecs.text.wording import named
 from promptpex.core.errors import GradeError
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Grade
 from promptpex.core.translation import Key, tr, tr_n
-from promptpex.grading.book import GradeBook, GradeCounts
+from promptpex.grading.book import GradeBook, GradeCounts, Subject
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.labels import moment
-from promptpex.grading.progress import Progress, missing_grades_sentence
-from promptpex.grading.subjects import Subject
+from promptpex.grading.next_item import Progress, missing_grades_sentence
 from promptpex.report.page.values import pretty
 
 MOST_OUTPUT = 400_000

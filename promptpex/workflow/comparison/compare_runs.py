@@ -16,7 +16,7 @@ from promptpex.report.run_tables import tables_of
 from promptpex.report.runs.listing import FILES
 from promptpex.tables import PeoplesGrades
 from promptpex.workflow.comparison.noise import noise_around, runs_alike
-from promptpex.workflow.grading.peoples_grades import GradesOfRuns, peoples_grades
+from promptpex.workflow.peoples_grades import GradesOfRuns, peoples_grades
 
 Folders = tuple[Path | None, Path | None]
 """Where two runs are kept; None of one that is in memory alone."""

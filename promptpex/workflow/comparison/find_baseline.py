@@ -10,7 +10,7 @@ from promptpex.promptfile import sibling
 from promptpex.report import Summary, blessed_figures_file, runs
 from promptpex.report.regression import Regressions, regressions
 from promptpex.workflow.comparison.noise import noise_around
-from promptpex.workflow.grading.peoples_grades import prompt_file_of
+from promptpex.workflow.peoples_grades import prompt_file_of
 
 BLESSED = "blessed"
 """The word for the file beside the prompt."""

@@ -12,13 +12,10 @@ from promptpex.core.records import Candidate, Criterion, Example, Rule, Synthesi
 from promptpex.core.records.criteria_board import AskedCriteria, CandidateState, ShownCandidate, ShownCriterion
 from promptpex.core.translation import Key, stored, tr, tr_n
 from promptpex.documents.ownership import owned_by_people
-from promptpex.grading.book import GradeBook
-from promptpex.grading.subjects import subject_of_criterion
-from promptpex.synthesis.active_candidates import admits, in_force
-from promptpex.synthesis.candidate_notation import form_of, shown
-from promptpex.synthesis.choice.ineligible_candidates import reworded_since
-from promptpex.synthesis.choice.screens import Screened, screened
-from promptpex.synthesis.results.matrix import ERROR, FAIL, PASS, Matrix, may_ask
+from promptpex.grading.book import GradeBook, subject_of_criterion
+from promptpex.synthesis.choice.screens import Screened, reworded_since, screened
+from promptpex.synthesis.edit_criteria import form_of, shown
+from promptpex.synthesis.results.matrix import ERROR, FAIL, PASS, Matrix, admits, in_force, may_ask
 
 USUAL_LIMIT = 0.2
 """The share of good outputs that an assertion may flag where its criterion sets no limit (the study's default)."""

@@ -14,8 +14,7 @@ from promptpex.core.ids import digest, text_digest
 from promptpex.core.records import KEY_LENGTH, Example, Grade, Prompt, Rule, Spec
 from promptpex.core.translation import stored
 from promptpex.documents.human_grades import current, read_grades
-from promptpex.grading.book import GradeBook
-from promptpex.grading.subjects import subjects_of
+from promptpex.grading.book import GradeBook, subjects_of
 from promptpex.judging.judge_mode import JudgeExample
 from promptpex.promptfile import sibling
 from promptpex.report import runs

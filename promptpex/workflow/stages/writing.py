@@ -9,7 +9,7 @@ from promptpex.core.translation import Key
 from promptpex.specs import ask_checks
 from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
 from promptpex.specs.propose_rules import RULES_PER_REQUEST
-from promptpex.synthesis.proposing import propose_candidates, suggest_criteria
+from promptpex.synthesis.proposing import criteria, propose_candidates
 from promptpex.synthesis.results import implications
 from promptpex.workflow.stages.stage import TYPICAL_ANSWER, Stage, Workload, beyond_prompt, counted
 
@@ -227,7 +227,7 @@ STAGES: tuple[Stage, ...] = (
         role="author",
         requests=counted("infer"),
         request_tokens=beyond_prompt(600),
-        answer_tokens=lambda work: 2 * TYPICAL_CRITERION * suggest_criteria.MOST,
+        answer_tokens=lambda work: 2 * TYPICAL_CRITERION * criteria.MOST,
         templates=("synthesis/infer",),
         exact=True,
     ),
@@ -237,8 +237,8 @@ STAGES: tuple[Stage, ...] = (
         part="synthesize",
         role="author",
         requests=counted("notes"),
-        request_tokens=beyond_prompt(700 + suggest_criteria.MOST_BAD * TYPICAL_ANSWER),
-        answer_tokens=lambda work: 2 * TYPICAL_CRITERION * suggest_criteria.MOST,
+        request_tokens=beyond_prompt(700 + criteria.MOST_BAD * TYPICAL_ANSWER),
+        answer_tokens=lambda work: 2 * TYPICAL_CRITERION * criteria.MOST,
         templates=("synthesis/notes",),
         exact=True,
     ),

@@ -12,7 +12,7 @@ from promptpex.core.records import Criterion, Grade, Language, Metric, Problem, 
 from promptpex.documents import human_grades
 from promptpex.documents.editable_file import Reading
 from promptpex.documents.record_problems import as_problem
-from promptpex.grading.subjects import Subject, subjects_of
+from promptpex.grading.book import Subject, subjects_of
 from promptpex.promptfile import render
 from promptpex.promptfile.metric_files import (
     OTHER_NAMES,
@@ -22,10 +22,9 @@ from promptpex.promptfile.metric_files import (
     metric_files,
     name_of,
 )
-from promptpex.synthesis.active_candidates import outdated
-from promptpex.synthesis.candidate_file import examine
-from promptpex.synthesis.folder import ENDING, SynthesisFolder
-from promptpex.synthesis.phrase_list_warning import exclusions_by_phrases
+from promptpex.synthesis.folder import ENDING, SynthesisFolder, examine
+from promptpex.synthesis.proposing.propose_candidates import exclusions_by_phrases
+from promptpex.synthesis.results.matrix import outdated
 from promptpex.workflow.metrics import code_problem
 
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 from itertools import chain, combinations
 from math import ceil, floor
 
-from promptpex.synthesis.selection.problem import SelectionProblem
-from promptpex.synthesis.selection.thresholds import SelectionLimits
+from promptpex.synthesis.selection.problem import SelectionLimits, SelectionProblem
 
 Key = tuple[Fraction | int, ...]
 

@@ -7,12 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from promptpex.synthesis.selection.goals import COV, LEAST_FFR, MOST_COVERAGE, SUB, Task
-from promptpex.synthesis.selection.lexicographic import Sizes, optimise
 from promptpex.synthesis.selection.methods import Method, select
-from promptpex.synthesis.selection.reduction import reduced
-from promptpex.synthesis.selection.small_sets import smallest
-from promptpex.synthesis.selection.thresholds import SelectionLimits
+from promptpex.synthesis.selection.problem import SelectionLimits
+from promptpex.synthesis.selection.program import COV, LEAST_FFR, MOST_COVERAGE, SUB, Task, reduced
+from promptpex.synthesis.selection.search import Sizes, optimise, smallest
 from tests.synthesis.selection import oracle
 
 SEEDS = 400

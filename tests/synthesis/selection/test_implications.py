@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from promptpex.synthesis.selection.implications import all_implied_by, below_ffr, closed, sources, uncontradicted
+from promptpex.synthesis.selection.problem import all_implied_by, below_ffr, closed, sources, uncontradicted
 
 
 def reachable(count: int, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

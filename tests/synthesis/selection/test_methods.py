@@ -9,8 +9,7 @@ import pytest
 from promptpex.core.errors import InputError
 from promptpex.core.shares import share
 from promptpex.synthesis.selection.methods import METHODS, Method, select
-from promptpex.synthesis.selection.problem import SelectionProblem
-from promptpex.synthesis.selection.thresholds import SelectionLimits
+from promptpex.synthesis.selection.problem import SelectionLimits, SelectionProblem
 
 
 def graph(edges: str) -> SelectionProblem:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from promptpex.synthesis.selection.methods import Method, select
+from promptpex.synthesis.selection.methods import Method, Selection, select
 from promptpex.synthesis.selection.problem_file import read_problem
-from promptpex.synthesis.selection.result import Selection
 
 PIPELINES = ("codereviews", "emails", "lecturesummaries", "negotiation", "sportroutine", "statsbot")
 

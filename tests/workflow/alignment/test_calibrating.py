@@ -13,8 +13,8 @@ from promptpex.core.ids import text_digest
 from promptpex.core.records import KEY_LENGTH, Run
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.synthesis.examples import examples_of
-from promptpex.workflow.alignment.calibrating import Calibrated, calibrate
-from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
+from promptpex.workflow.calibrating import Calibrated, calibrate
+from promptpex.workflow.grading_desk import GradingWishes, open_desk
 from tests.e2e.command import in_process
 from tests.workflow.alignment.graded_run import FINGERPRINT, JUDGE, RULE, graded, kept, made
 

@@ -16,8 +16,8 @@ from promptpex.cli.main import run_cli
 from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.choice.saved_choice import CHOICE
-from promptpex.workflow.alignment.choose_candidates import choose_aligned
-from promptpex.workflow.synthesis.choice_report import report_of_folder
+from promptpex.workflow.choice_report import report_of_folder
+from promptpex.workflow.choosing import choose_aligned
 from tests.alignment.folders import AlignedFolder
 
 LABELS = "g" * 12 + "b" * 8

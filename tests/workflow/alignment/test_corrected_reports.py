@@ -11,13 +11,12 @@ import pytest
 
 from promptpex.core.records import OUTPUT_SUBJECT, Run, RunInParts
 from promptpex.documents.human_grades import append_grades
-from promptpex.grading.book import GradeBook
-from promptpex.grading.subjects import subjects_of
+from promptpex.grading.book import GradeBook, subjects_of
 from promptpex.report import runs, summarise, to_dict
 from promptpex.synthesis.examples import examples_of
 from promptpex.tables import MODEL_COLUMNS
 from promptpex.tables.peoples_grades import item_number
-from promptpex.workflow.grading.peoples_grades import grades_of_run
+from promptpex.workflow.peoples_grades import grades_of_run
 from tests.e2e.command import in_process
 from tests.workflow.alignment.graded_run import graded, is_rude, kept, made
 

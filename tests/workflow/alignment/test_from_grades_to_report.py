@@ -20,7 +20,7 @@ from promptpex.cli.main import run_cli
 from promptpex.core.records import OUTPUT_SUBJECT, Run, Spec, output_key
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
-from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.folder import read_candidates
 
 ROOT = Path(__file__).parents[3]
 SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "grading_loop.py"))

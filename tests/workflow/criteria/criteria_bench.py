@@ -16,8 +16,8 @@ from promptpex.grading.labels import LabelRules
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import read
 from promptpex.specs.file import write_spec
-from promptpex.synthesis.candidate_file import read_candidates
-from promptpex.workflow.criteria.criteria_page import CriteriaProject
+from promptpex.synthesis.folder import read_candidates
+from promptpex.workflow.criteria.page import CriteriaProject
 from promptpex.workflow.project_files import files_of
 
 HANGS_S = 300

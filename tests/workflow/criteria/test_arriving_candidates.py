@@ -15,8 +15,8 @@ from promptpex.config import load
 from promptpex.core.records import Candidate, Check, Criterion, Synthesis
 from promptpex.core.records.criteria_board import CriteriaBoard
 from promptpex.grading.labels import LabelRules
-from promptpex.workflow.criteria.criteria_page import CriteriaProject
-from promptpex.workflow.criteria.streamed_candidates import ArrivingCandidates
+from promptpex.workflow.criteria.candidates import ArrivingCandidates
+from promptpex.workflow.criteria.page import CriteriaProject
 from promptpex.workflow.project_files import files_of
 from tests.stream_server import CUT, END, HANGS_S, Gate, Part, Reply, StreamServer, event, in_thread, whole
 from tests.workflow.criteria.criteria_bench import CAPITALS, Bench, candidate, criterion, proposed, until

@@ -8,7 +8,7 @@ import pytest
 
 from promptpex.config import load
 from promptpex.grading.labels import LabelRules
-from promptpex.workflow.criteria.criteria_page import CriteriaProject
+from promptpex.workflow.criteria.page import CriteriaProject
 from promptpex.workflow.project_files import files_of
 from tests.workflow.criteria.criteria_bench import Bench, until
 

@@ -17,9 +17,8 @@ from promptpex.grading.labels import LabelRules
 from promptpex.llm.fake import FakeClient
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.workflow.criteria.criteria_page import CriteriaProject
-from promptpex.workflow.criteria.shared_state import criteria_beside
-from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes, open_desk
+from promptpex.workflow.criteria.page import CriteriaProject, criteria_beside
+from promptpex.workflow.grading_desk import GradingProject, GradingWishes, open_desk
 from tests.grading.graded_project import project
 from tests.workflow.criteria.criteria_bench import proposed, until
 

@@ -10,12 +10,11 @@ from promptpex.codecs import jsonl
 from promptpex.core.errors import GradeError, InputError, RunError
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Candidate, Check, Criterion, Example, Synthesis
-from promptpex.grading.opinions import Opinion
+from promptpex.grading.next_item import Opinion
 from promptpex.report import runs
-from promptpex.synthesis.candidate_file import write_candidates
-from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder import SynthesisFolder, write_candidates
 from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile
-from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes, open_desk
+from promptpex.workflow.grading_desk import GradingProject, GradingWishes, open_desk
 from tests.grading.graded_project import RULES, SPEC, TEXTS, item, project
 
 

@@ -19,8 +19,8 @@ from promptpex.core.errors import CheckError
 from promptpex.core.records import Example, output_key
 from promptpex.documents.human_grades import read_grades
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.workflow.grading import production_sample as sampling
-from promptpex.workflow.grading.production_sample import PutUp, production_sample
+from promptpex.workflow import production_sample as sampling
+from promptpex.workflow.production_sample import PutUp, production_sample
 from tests.e2e.command import Done, in_process
 from tests.grading.graded_project import PROMPT, SPEC, project
 

@@ -15,9 +15,8 @@ from promptpex.core.records import (
 )
 from promptpex.documents.human_grades import append_grades
 from promptpex.report.cards.choice_tables import CandidateRow, ExampleRow
-from promptpex.synthesis.candidate_file import read_candidates, write_candidates
-from promptpex.workflow.synthesis.choice_report import report_of_folder
-from promptpex.workflow.synthesis.choice_rows import check_text
+from promptpex.synthesis.folder import read_candidates, write_candidates
+from promptpex.workflow.choice_report import check_text, report_of_folder
 from tests.synthesis.test_problem_of_folder import Desk
 
 ENDING = "\n\nTables: p.synthesis/candidates.csv, p.synthesis/failures.csv\n"

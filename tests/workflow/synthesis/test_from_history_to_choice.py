@@ -27,8 +27,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.specs.file import read_spec
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.synthesis.synthesizing import SynthesisWishes, synthesize
-from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes, try_candidates
+from promptpex.workflow.synthesizing import SynthesisWishes, synthesize
+from promptpex.workflow.trying_candidates import Trial, TrialWishes, try_candidates
 from tests.samples import asked
 
 pytestmark = pytest.mark.slow

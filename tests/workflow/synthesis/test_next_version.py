@@ -14,12 +14,11 @@ from promptpex.config import load
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Synthesis
 from promptpex.llm.fake import FakeClient
-from promptpex.synthesis.candidate_file import read_candidates
-from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder import SynthesisFolder, read_candidates
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes, synthesize
-from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes, try_candidates
+from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes, synthesize
+from promptpex.workflow.trying_candidates import Trial, TrialWishes, try_candidates
 from tests.e2e.command import in_process
 from tests.synthesis import audio_guide as guide
 from tests.synthesis.repository import Repository

@@ -13,7 +13,7 @@ from promptpex.documents.human_grades import append_grades
 from promptpex.grading.labels import LabelRules
 from promptpex.promptfile import read
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.workflow.synthesis.update_examples import ExampleSources, update_examples
+from promptpex.workflow.trying_candidates import ExampleSources, update_examples
 from tests import samples
 from tests.synthesis.labelled import grade, output, run_of
 

@@ -31,12 +31,11 @@ from promptpex.documents.human_grades import append_grades
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import read
 from promptpex.specs.file import write_spec
-from promptpex.synthesis.candidate_file import write_candidates
-from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder import SynthesisFolder, write_candidates
 from promptpex.synthesis.history.versions import WORKING_COPY
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import Session, open_session
-from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes, synthesize
+from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes, synthesize
 from tests.samples import asked
 from tests.synthesis import audio_guide as guide
 from tests.synthesis.repository import Repository

@@ -19,11 +19,10 @@ from promptpex.documents.human_grades import append_grades
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import read
 from promptpex.report import runs
-from promptpex.synthesis.candidate_file import read_candidates, write_candidates
-from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder import SynthesisFolder, read_candidates, write_candidates
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes, try_candidates
+from promptpex.workflow.trying_candidates import Trial, TrialWishes, try_candidates
 from tests.samples import TEXT, asked
 from tests.synthesis.labelled import grade, output, run_of
 

@@ -14,7 +14,7 @@ from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.synthesis.synthesizing import SynthesisWishes, synthesize
+from promptpex.workflow.synthesizing import SynthesisWishes, synthesize
 from tests.stream_server import CUT, END, HANGS_S, Gate, Part, Reply, StreamServer, whole
 from tests.workflow.criteria.criteria_bench import CAPITALS
 

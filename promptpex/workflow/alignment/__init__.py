@@ -1,1 +1,0 @@
-"""The report card of a run, calibrating its judges, and choosing by agreement with people."""
