@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 import pytest
 from pydantic import BaseModel, BeforeValidator
 
-from promptpex.cases import baseline, expand, expected, new_cases_request, rate, validity
+from promptpex.cases import expand, expected, new_cases_request, rate, validity
 from promptpex.cases.new_cases_request import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import metric_judge, modes, questions, same_as_expected
@@ -39,7 +39,6 @@ TYPES: dict[str, type[BaseModel]] = {
     "specs/grounded": groundedness.groundedness_reply_type(3),
     "cases/generate": new_cases_request.reply_type(("text",), 3, ("r1", "r2")),
     "cases/expand": expand.reply_type(2, ("text",)),
-    "cases/baseline": baseline.reply_type(("text",), 3),
     "cases/validity": validity.reply_type(2, ("c1", "c2")),
     "cases/rate": rate.reply_type(2),
     "cases/expected": expected.ScoreReply,

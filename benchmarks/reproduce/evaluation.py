@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.reproduce import averages, tables
+from benchmarks.reproduce.baseline import baseline as made_baseline
 from benchmarks.reproduce.prompt_evaluation import Evaluation, evaluate_prompt
 from benchmarks.reproduce.tables import Tables
 from promptpex.cases.file import read_suite, write_suite
@@ -17,7 +18,7 @@ from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
 from promptpex.tables.frames import outputs
-from promptpex.workflow import authoring, generating
+from promptpex.workflow import authoring
 from promptpex.workflow.execution.judges import require_judge
 from promptpex.workflow.preconditions import raise_if_cancelled
 from promptpex.workflow.project_files import Files, read_existing, read_prompt
@@ -111,7 +112,8 @@ async def _baseline(session: Session, files: Files, prompt: Prompt, place: Path,
     existing = _existing_baseline(place, prompt)
     if existing is not None:
         return existing
-    baseline_suite = await generating.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
+    author = session.roles.author()
+    baseline_suite = await made_baseline(author, prompt, suite_for=files.prompt.name, count=count, emit=session.emit)
     _write_baseline(place, baseline_suite)
     return baseline_suite
 

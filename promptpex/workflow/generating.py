@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from promptpex.cases.baseline import baseline
 from promptpex.cases.duplicates import duplicates, independent
 from promptpex.cases.expand import Expanding, expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
@@ -254,13 +253,6 @@ def _resolution(settings: Settings, choice: Kept | None) -> str:
         now=now["ends"],
         number=choice.valid,
         before=before["ends"],
-    )
-
-
-async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, count: int) -> Suite:
-    instructions = instructions_of(session.settings, prompt).get("baseline", "")
-    return await baseline(
-        session.roles.author(), prompt, suite_for=suite_for, count=count, instructions=instructions, emit=session.emit
     )
 
 

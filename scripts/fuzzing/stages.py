@@ -11,7 +11,6 @@ from typing import Any
 from fuzzing import seeds
 from fuzzing.making import Maker
 from promptpex.assertions.authored_checks import KINDS
-from promptpex.cases.baseline import baseline
 from promptpex.cases.expand import expand
 from promptpex.cases.expected import expected_outputs
 from promptpex.cases.generate import generate
@@ -174,10 +173,6 @@ async def _expected(maker: Maker) -> object:
     return await expected_outputs([CASE], answer, [author(maker), author(maker)], prompt=PROMPT, spec=SPEC)
 
 
-async def _baseline(maker: Maker) -> object:
-    return await baseline(author(maker), PROMPT, suite_for="prompt.md", count=2)
-
-
 async def _judged(maker: Maker) -> object:
     mode = maker.rng.choice(modes.names())
     confidence, sees_input = (maker.rng.random() < share for share in (0.3, 0.5))
@@ -223,7 +218,7 @@ async def _candidates(maker: Maker) -> object:
 
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {
     "extract": _extract, "inverse": _inverses, "checks": _checks, "groundedness": _grounded, "cases": _cases,
-    "expand": _expanded, "validity": _valid, "rate": _rated, "expected": _expected, "baseline": _baseline,
+    "expand": _expanded, "validity": _valid, "rate": _rated, "expected": _expected,
     "judge": _judged, "match": _matched, "metric": _scored, "categories": _categorised, "criteria": _criteria,
     "candidates": _candidates,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from promptpex.cases import baseline, expand, new_cases_request, validity
+from promptpex.cases import expand, new_cases_request, validity
 from promptpex.core.records import Message, Request
 from promptpex.judging.modes.prompt import BrokenInstruction
 from promptpex.judging.modes.rules import RuleVerdict
@@ -44,7 +44,6 @@ REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (checks_reply(2), {"rules": [CHECKS] * 3}),
     (new_cases_request.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
     (expand.reply_type(1, ("x",)), {"variants": [{"input": "i1", "reasoning": LONG, "inputs": {"x": LONG * 8}}]}),
-    (baseline.reply_type(("x",), 2), {"inputs": [{"x": LONG * 3}] * 3}),
 ]
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from promptpex.core.translation import shown
 from promptpex.workflow.stages.stage import Stage
 
-PARTS = {"extract": "writing", "generate": "writing", "baseline": "writing", "run": "run", "synthesize": "writing"}
+PARTS = {"extract": "writing", "generate": "writing", "run": "run", "synthesize": "writing"}
 """The parts of the work in the order in which a prompt goes through them, each with the module that has its stages."""
 
 _registered: dict[str, Stage] = {}

@@ -191,16 +191,6 @@ STAGES: tuple[Stage, ...] = (
         settings=("expected",),
     ),
     Stage(
-        name="baseline",
-        label=Key("baseline"),
-        part="baseline",
-        role="author",
-        requests=lambda work: 1,
-        request_tokens=beyond_prompt(350),
-        templates=("cases/baseline",),
-        exact=True,
-    ),
-    Stage(
         name="categories",
         label=Key("categories"),
         part="synthesize",

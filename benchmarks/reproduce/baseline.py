@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 from pydantic import BaseModel, create_model
 
@@ -17,11 +18,10 @@ from promptpex.core.events import Listener, Notice, StepDone, ignore_events, sta
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
-from promptpex.core.translation import stored
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import list_up_to
 
-TEMPLATE = "cases/baseline"
+TEMPLATE = str(Path(__file__).with_suffix(""))
 STAGE = "baseline"
 TOKENS_A_CASE = 200
 """Tokens of room in the reply for each case asked for; most inputs take fewer."""
@@ -36,7 +36,6 @@ async def baseline(
     suite_for: str,
     count: int,
     spec: Spec | None = None,
-    instructions: str = "",
     emit: Listener = ignore_events,
 ) -> Suite:
     """A suite of at most ``count`` cases (1 to 200) without rules, with the ids ``b1``, ``b2``, ...
@@ -52,17 +51,17 @@ async def baseline(
         raise ValueError(f"a baseline has 1 to {MOST} cases, not {count}")
     with stage_events(emit, STAGE, {author.label: 1}):
         reply = await _roomy(author, count).ask(
-            request_text(prompt, count, instructions), reply_type(prompt.variables, count), stage=STAGE
+            request_text(prompt, count), reply_type(prompt.variables, count), stage=STAGE
         )
         emit(StepDone(STAGE, author.label))
-    cases = _cases(reply.value, prompt, spec, author.label, count, instructions)
+    cases = _cases(reply.value, prompt, spec, author.label, count)
     if len(cases) < count:
-        emit(Notice(stored("baseline: {count} of {number} cases were made", count=len(cases), number=count), "warning"))
+        emit(Notice(f"baseline: {len(cases)} of {count} cases were made", "warning"))
     return Suite(prompt=suite_for, cases=tuple(cases))
 
 
-def request_text(prompt: Prompt, count: int, instructions: str = "") -> Rendered:
-    return render(TEMPLATE, prompt=prompt.text(), variables=prompt.variables, count=count, instructions=instructions)
+def request_text(prompt: Prompt, count: int) -> Rendered:
+    return render(TEMPLATE, prompt=prompt.text(), variables=prompt.variables, count=count)
 
 
 @lru_cache(maxsize=64)
@@ -76,11 +75,9 @@ def _roomy(author: RoleModel, count: int) -> RoleModel:
     return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))
 
 
-def _cases(
-    reply: BaseModel, prompt: Prompt, spec: Spec | None, author: str, count: int, instructions: str
-) -> list[Case]:
+def _cases(reply: BaseModel, prompt: Prompt, spec: Spec | None, author: str, count: int) -> list[Case]:
     inputs_fingerprint = digest(
-        [prompt.fingerprint, prompt.variables, count, instructions, fingerprint(TEMPLATE), author, "baseline"], 16
+        [prompt.fingerprint, prompt.variables, count, "", fingerprint(TEMPLATE), author, "baseline"], 16
     )
     typed = spec.inputs if spec is not None else {}
     seen: set[str] = set()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.cases.baseline import baseline
+from benchmarks.reproduce.baseline import baseline
 from promptpex.core.errors import MalformedReply
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Suite, VariableSpec
