@@ -46,7 +46,7 @@ def extract(
     client: Client | None = None,
     **settings: Unpack[KeywordSettings],
 ) -> Spec:
-    """The spec of a prompt, by the author model; with ``verify`` the first judge is asked what words do not settle.
+    """The spec of a prompt, by the author model; whether the prompt says what its rules say is not asked (``verify``).
 
     Raises:
         errors.PromptpexError: settings that cannot be used; an author that could not name a single rule.

@@ -408,7 +408,7 @@ class RetryingClient:
 
     def _too_late(self, request: Request) -> DeadlinePassed:
         message = stored(
-            "{model} was not asked before the run's deadline of {seconds} s; the same command goes on from here.",
+            "A request to {model} was not sent before the run's deadline of {seconds} s; the same command goes on.",
             model=request.model,
             seconds=f"{self._run_deadline_s:g}",
         )
