@@ -10,7 +10,6 @@ from jinja2 import Template, TemplateError, TemplateSyntaxError, UndefinedError,
 from promptpex.core.errors import InputError, PromptFileError
 from promptpex.core.records import INPUT_VARIABLE, Message, Prompt
 from promptpex.core.time_allowance import Allowance
-from promptpex.promptfile.jinja_limits import TooMuchWork
 from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, run_template
 
 _ENVIRONMENT = PromptEnvironment()
@@ -124,7 +123,7 @@ def compiled(source: str) -> Template:
         return _ENVIRONMENT.compiled(source)
     except TemplateSyntaxError:
         raise
-    except TooMuchWork as over:
+    except TemplateTooLarge as over:
         raise TemplateSyntaxError(f"the template cannot be compiled: {over}", 1) from None
     except (TemplateError, RecursionError, ValueError, SyntaxError, OverflowError, MemoryError) as failure:
         raise TemplateSyntaxError(f"the template cannot be compiled: {type(failure).__name__}", 1) from None

@@ -1,32 +1,30 @@
 """The Jinja environment that prompts are rendered in: no way out of the template, and no way to blow up.
 
-Jinja's immutable sandbox keeps templates from Python's insides; it does not bound what they cost. Here loops are
-counted, strings and numbers may not grow without end, and what prompts have no use for (macros, imports, recursion)
-is refused. A template that reaches a limit gets ``TemplateTooLarge``.
+Jinja's immutable sandbox keeps templates from Python's insides; it does not bound what they cost. Here a rendering has
+a share of work: the size of what each filter, test, comparison and slice is given is taken off it before it is done,
+and so is each turn of a loop. Strings and numbers may not grow without end, and what prompts have no use for (macros,
+imports, recursion) is refused. A template that reaches a limit gets ``TemplateTooLarge``.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from functools import wraps
+from itertools import islice
+from typing import Any, ParamSpec, TypeVar
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined, nodes
+from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError, Undefined, nodes
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from promptpex.promptfile.jinja_limits import (
-    TIMES,
-    BudgetedEnvironment,
-    TooMuchWork,
-    adding,
-    share,
-    size_of,
-    spend,
-    weighed,
-)
-
+P = ParamSpec("P")
 V = TypeVar("V")
 
 MAX_OUTPUT = 5_000_000
@@ -41,6 +39,16 @@ MAX_NUMBER_BITS = 4096
 """Bits of a whole number: one of 1,233 digits."""
 MAX_WORK = 100_000_000
 """Characters that filters, methods, comparisons and slices of one rendering may be given together."""
+
+MAX_TOKENS = 50_000
+"""Names, signs and values that the tags of a template may have; compiling takes time in proportion, and some seconds
+for so many."""
+ITEM = 20
+"""What an item of a list or an object counts, in characters, on top of its own size."""
+TURN = 250
+"""What a turn of a loop, or a call of a macro, counts, in characters."""
+SECONDS = 5.0
+"""The longest that one rendering may take, whatever it counts."""
 
 # fmt: off
 _FILTERS = (
@@ -74,29 +82,189 @@ _REFUSED: tuple[tuple[type[nodes.Node], str], ...] = (
 )
 
 
+TIMES = {"sort": 16.0, "dictsort": 16.0, "groupby": 16.0, "unique": 4.0, "urlencode": 8.0, "dump": 4.0, "tojson": 4.0}
+"""Filters that do more with a character than look at it."""
+
+
 class TemplateTooLarge(Exception):
     """A template that loops too long or makes too much text; the sentence says which limit it reached."""
 
 
-class _Meter:
-    __slots__ = ("left",)
+class TooMuchWork(TemplateTooLarge):
+    """A rendering that has used up its share, or a template with too much in it to be compiled."""
 
-    def __init__(self) -> None:
-        self.left = MAX_STEPS
 
-    def step(self, count: int = 1) -> None:
-        self.left -= count
-        if self.left < 0:
+class Work:
+    """A share: characters and turns that are left, and when the time is over."""
+
+    __slots__ = ("characters", "deadline", "left", "turns")
+
+    def __init__(self, characters: int, seconds: float | None = None) -> None:
+        self.characters = self.left = characters
+        self.turns = MAX_STEPS
+        self.deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
+
+    def spend(self, amount: float) -> None:
+        if amount > self.left:
+            self.left = 0
+            raise TooMuchWork(f"it works on more than {self.characters:,} characters")
+        self.left -= int(amount)
+        if time.monotonic() > self.deadline:
+            raise TooMuchWork("it takes too long")
+
+    def step(self) -> None:
+        self.turns -= 1
+        if self.turns < 0:
             raise TemplateTooLarge(f"the template loops more than {MAX_STEPS} times")
 
 
-_meter: ContextVar[_Meter | None] = ContextVar("_meter", default=None)
+_share: ContextVar[Work | None] = ContextVar("_share", default=None)
 
 
-def _step(count: int = 1) -> None:
-    meter = _meter.get()
-    if meter is not None:
-        meter.step(count)
+@contextmanager
+def share(characters: int, seconds: float | None = None) -> Iterator[Work]:
+    """One rendering's share of work, and of time: None = ``SECONDS``."""
+    work = Work(characters, seconds)
+    before = _share.set(work)
+    try:
+        yield work
+    finally:
+        _share.reset(before)
+
+
+def spend(amount: float) -> None:
+    """Takes off the open share; nothing where none is open."""
+    if (work := _share.get()) is not None:
+        work.spend(amount)
+
+
+def _step() -> None:
+    if (work := _share.get()) is not None:
+        work.step()
+
+
+def size_of(value: object, most: float) -> int:
+    """Characters in a value, an item counting as ``ITEM`` more; counting ends after ``most``.
+
+    What stands in it several times is counted each time, as whatever writes it meets it each time.
+    """
+    total, waiting = 0, [value]
+    while waiting and total <= most:
+        item = waiting.pop()
+        if isinstance(item, str | bytes):
+            total += len(item) + 1
+            continue
+        total += ITEM
+        if isinstance(item, Mapping):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple | set | frozenset):
+            waiting += item
+        elif isinstance(item, int):
+            total += item.bit_length() // 8
+    return total
+
+
+def weighed(value: V, *others: object, times: float = 1) -> V:
+    """Spends the size of the values, ``times`` over; gives the first one back."""
+    work = _share.get()
+    if work is not None:
+        for each in (value, *others):
+            work.spend(times * (1 + size_of(each, work.left / times)))
+    return value
+
+
+def weighing(made: Callable[P, V]) -> Callable[P, V]:
+    """The function, spending the size of what it is given before it begins."""
+
+    @wraps(made)
+    def counted(*given: P.args, **named: P.kwargs) -> V:
+        weighed(*_data((*given, *named.values())))
+        return made(*given, **named)
+
+    return counted
+
+
+def _data(given: Iterable[object]) -> list[object]:
+    return [value for value in given if isinstance(value, str | list | tuple | Mapping)] or [""]
+
+
+def adding(made: Callable[P, V]) -> Callable[P, V]:
+    """The filter ``sum`` for numbers alone: lists added one to another are copied again and again."""
+
+    @wraps(made)
+    def added(*given: P.args, **named: P.kwargs) -> V:
+        if not all(isinstance(value, int | float) for value in (*given[3:], named.get("start", 0))):
+            raise TooMuchWork("its filter sum starts from something that is not a number")
+        return made(*given, **named)
+
+    return added
+
+
+def refuse_long(source: str, environment: Environment) -> None:
+    """Looks at a template before it is compiled.
+
+    Raises:
+        TooMuchWork: its tags hold more than ``MAX_TOKENS``.
+        jinja2.TemplateSyntaxError: it cannot be read.
+    """
+    if len(source) <= MAX_TOKENS:
+        return
+    tokens = (kind for _, kind, _ in environment.lex(source) if kind not in ("data", "whitespace"))
+    if next(islice(tokens, MAX_TOKENS, None), None) is not None:
+        raise TooMuchWork(f"its tags hold more than {MAX_TOKENS:,} names and signs")
+
+
+def _refuse_infinite(tree: nodes.Template) -> None:
+    """Refuses ``1e999``: Jinja writes constants into Python source, which has no name for infinity."""
+    for constant in tree.find_all(nodes.Const):
+        if isinstance(constant.value, float) and math.isinf(constant.value):
+            raise TemplateSyntaxError("a number is too large", constant.lineno)
+
+
+_OPERATORS = {
+    "eq": "==",
+    "ne": "!=",
+    "gt": ">",
+    "gteq": ">=",
+    "lt": "<",
+    "lteq": "<=",
+    "in": "in",
+    "notin": "not in",
+}
+"""Jinja's names of comparisons, and Python's."""
+
+
+class _Weighing(CodeGenerator):
+    """Writes comparisons, slices and ``~`` as calls of the environment that spend the size of what they work on."""
+
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:
+        self.write("(")
+        self._weigh(node.expr, frame)
+        for operand in node.ops:
+            self.write(f" {_OPERATORS[operand.op]} ")
+            self._weigh(operand.expr, frame)
+        self.write(")")
+
+    def _weigh(self, node: nodes.Expr, frame: Frame) -> None:
+        self.write("environment.weighed(")
+        self.visit(node, frame)
+        self.write(")")
+
+    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:
+        if not isinstance(node.arg, nodes.Slice):
+            super().visit_Getitem(node, frame)
+            return
+        self._weigh(node.node, frame)
+        self.write("[")
+        self.visit(node.arg, frame)
+        self.write("]")
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
+        self.write("environment.joined((")
+        for argument in node.nodes:
+            self.visit(argument, frame)
+            self.write(", ")
+        self.write("))")
 
 
 def bounded(value: V) -> V:
@@ -177,47 +345,74 @@ def _finalize(value: object) -> object:
     return str(value)
 
 
-class PromptEnvironment(BudgetedEnvironment):
-    """Jinja for prompts: immutable sandbox, undefined variables are errors, costs bounded."""
+class PromptEnvironment(ImmutableSandboxedEnvironment):
+    """Jinja for prompts: immutable sandbox, undefined variables are errors, costs bounded.
 
+    Templates are compiled by ``compiled``, which counts the turns of their loops; ``from_string`` alone does not.
+    """
+
+    code_generator_class = _Weighing
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
     def __init__(self) -> None:
-        super().__init__(MAX_WORK, undefined=StrictUndefined, autoescape=False, finalize=_finalize)
+        super().__init__(
+            keep_trailing_newline=True,
+            cache_size=0,
+            optimized=False,  # working out constants takes the cube of a tag's nesting
+            undefined=StrictUndefined,
+            autoescape=False,
+            finalize=_finalize,
+        )
+        self.tests = {name: weighing(test) for name, test in dict[str, Any](self.tests).items()}
         self.globals = {"range": _range}
         permitted = {name: self.filters[name] for name in _FILTERS if name in self.filters}
         self.filters = {name: _guard(name, function) for name, function in permitted.items()}
         self.filters["sum"] = adding(self.filters["sum"])
         self.filters["_bounded"] = bounded
 
-    def prepare(self, tree: nodes.Template) -> None:
-        """Refuses what prompts have no use for, and bounds the lists and objects that are written out.
+    def compiled(self, source: str) -> Template:
+        """The template of this text, or a ``TemplateSyntaxError`` with its line.
 
         Raises:
-            TemplateSyntaxError: with its line.
+            TooMuchWork: its tags hold more than ``MAX_TOKENS``.
         """
-        for kind, name in _REFUSED:
-            refused = tree.find(kind)
-            if refused is not None:
-                raise TemplateSyntaxError(f"{name} cannot be used in a prompt", refused.lineno)
-        for loop in tree.find_all(nodes.For):
-            if loop.recursive:
-                raise TemplateSyntaxError("recursive loops cannot be used in a prompt", loop.lineno)
+        refuse_long(source, self)
+        tree = self.parse(source)
+        _refuse_infinite(tree)
+        _refuse_useless(tree)
         _bound_literals(tree)
+        for loop in list(tree.find_all(nodes.For)):
+            written = sum(len(text.data) for text in loop.find_all(nodes.TemplateData))
+            turn = nodes.Call(nodes.EnvironmentAttribute("turn"), [nodes.Const(TURN + written)], [], None, None)
+            loop.body.insert(0, nodes.ExprStmt(turn, lineno=loop.lineno))
+        tree.set_environment(self)
+        with share(MAX_WORK):  # what does not depend on variables is worked out now
+            return self.from_string(tree)
 
     def turn(self, work: int) -> None:
         _step()
-        super().turn(work)
+        spend(work)
+
+    def weighed(self, value: object) -> object:
+        return weighed(value)
 
     def joined(self, parts: Iterable[object]) -> str:
-        """Called with what ``~`` joins."""
+        """Called with what ``~`` joins, and with what a block or the whole template gave."""
         _step()
         texts = [str(part) for part in parts]
-        _spend_on_text(sum(map(len, texts)))
-        return super().joined(texts)
+        size = sum(map(len, texts))
+        _spend_on_text(size)
+        spend(size)
+        return "".join(texts)
+
+    def concat(self, parts: Iterable[str]) -> str:
+        return self.joined(parts)
 
     def wrap_str_format(self, value: object) -> None:
         """No ``str.format``: its widths make texts of any length; it is refused like other methods."""
+
+    def is_safe_callable(self, obj: object) -> bool:
+        return obj == self.turn or bool(super().is_safe_callable(obj))
 
     def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
         for kind, names in _METHODS.items():
@@ -245,6 +440,17 @@ class PromptEnvironment(BudgetedEnvironment):
         return bounded(super().call_binop(context, operator, left, right))
 
 
+def _refuse_useless(tree: nodes.Template) -> None:
+    """Refuses what prompts have no use for."""
+    for kind, name in _REFUSED:
+        refused = tree.find(kind)
+        if refused is not None:
+            raise TemplateSyntaxError(f"{name} cannot be used in a prompt", refused.lineno)
+    for loop in tree.find_all(nodes.For):
+        if loop.recursive:
+            raise TemplateSyntaxError("recursive loops cannot be used in a prompt", loop.lineno)
+
+
 def _bound_literals(tree: nodes.Template) -> None:
     for parent in [tree, *tree.find_all(nodes.Node)]:
         for field, value in list(parent.iter_fields()):
@@ -267,18 +473,15 @@ def run_template(template: Template, values: Mapping[str, object], *, work: int 
     Raises:
         TemplateTooLarge, jinja2.TemplateError, or whatever Python's own operations raise on the values.
     """
-    token = _meter.set(_Meter())
+    parts: list[str] = []
+    size = 0
     try:
-        parts: list[str] = []
-        size = 0
         with share(work):
             for part in template.generate(dict(values)):
                 size += len(part)
                 if size > MAX_OUTPUT:
                     raise TemplateTooLarge(f"the rendered prompt is longer than {MAX_OUTPUT} characters")
                 parts.append(part)
-        return "".join(parts)
     except TooMuchWork as over:
         raise TemplateTooLarge(f"the template cannot be rendered on these inputs: {over}") from None
-    finally:
-        _meter.reset(token)
+    return "".join(parts)

@@ -9,9 +9,8 @@ import pytest
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Message, Prompt
 from promptpex.promptfile import parse
-from promptpex.promptfile.jinja_limits import TooMuchWork, share, size_of, spend, weighed
 from promptpex.promptfile.render import compiled, render, required
-from promptpex.promptfile.sandbox import TemplateTooLarge, run_template
+from promptpex.promptfile.sandbox import TemplateTooLarge, TooMuchWork, run_template, share, size_of, spend, weighed
 from tests.work import calls
 
 LIMIT = 1_000_000
