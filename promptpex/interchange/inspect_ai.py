@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from promptpex.core.translation import stored
 from promptpex.interchange.case_tables import csv_table
 from promptpex.interchange.format import Exported, Format, Imported, Project, Source
 from promptpex.interchange.notes import Log
+from promptpex.interchange.pytest_module import literal
 from promptpex.interchange.reading.chats import Unfit, messages_of
 from promptpex.interchange.reading.exchanges import Exchange
 from promptpex.interchange.reading.foreign_files import JSON_ENDINGS, At, first_row, json_rows, mapping
@@ -97,7 +97,6 @@ _TEMPLATE = Path(__file__).with_name("inspect_task.txt")
 _PLACE = "#DATA#"
 _PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{\s*\w+\s*\}\})*", re.ASCII)
 """A prompt of which only names are filled in."""
-_WIDTH = 110
 
 
 def write(source: Source) -> Exported:
@@ -119,7 +118,7 @@ def write(source: Source) -> Exported:
     if any(rule.needs_judge for rule in rules):
         left_out.append(stored("rules that code does not decide need -T grader=MODEL"))
     text = "\n\n".join(f"{name} = {literal(value)}" for name, value in data.items())
-    return Exported(_template().replace(_PLACE, text), tuple(left_out))
+    return Exported(_TEMPLATE.read_text(encoding="utf-8").replace(_PLACE, text), tuple(left_out))
 
 
 def _cases(project: Project, left_out: list[str]) -> Sequence[dict[str, Any]]:
@@ -170,41 +169,6 @@ def _turn(turn: Message) -> dict[str, str]:
 
 def _name(prompt: Prompt) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", prompt.name).strip("-")[:60] or "prompt"
-
-
-def literal(value: Any, indent: int = 0) -> str:
-    """A value as a Python literal over several lines; what does not print stands in it as an escape."""
-    short = _short(value)
-    if len(short) + indent <= _WIDTH and "\n" not in short:
-        return short
-    pad, inner = " " * indent, " " * (indent + 4)
-    if isinstance(value, str):
-        parts = re.findall(r"[^\n]*\n|[^\n]+", value) if "\n" in value else [value]
-        return "(\n" + "\n".join(inner + _short(part) for part in parts) + f"\n{pad})" if len(parts) > 1 else short
-    if isinstance(value, Mapping):
-        items = (f"{inner}{_short(key)}: {literal(one, indent + 4)},\n" for key, one in value.items())
-        return "{\n" + "".join(items) + pad + "}"
-    if isinstance(value, list | tuple):
-        return "[\n" + "".join(f"{inner}{literal(one, indent + 4)},\n" for one in value) + pad + "]"
-    return short
-
-
-def _short(value: Any) -> str:
-    """The value on one line, of plain types alone; NaN and infinities, which have no literal, as calls."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_short(key)}: {_short(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_short, value)) + "]"
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return f'float("{value}")'
-    if isinstance(value, bool | int | float) or value is None:
-        return repr(value)
-    return repr(str(value))
-
-
-@cache
-def _template() -> str:
-    return _TEMPLATE.read_text(encoding="utf-8")
 
 
 FORMAT = Format(

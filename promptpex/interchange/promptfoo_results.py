@@ -20,8 +20,8 @@ from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, prompts_of_text
 from promptpex.interchange.promptfoo.providers import our_name
 from promptpex.interchange.promptfoo.read import read_config
+from promptpex.interchange.reading.exchanges import RecordedAnswer, amount, count
 from promptpex.interchange.reading.foreign_files import At, head, mapping, named, read_json
-from promptpex.llm.redaction import scrub
 
 Row = Mapping[str, object]
 _TEST = ("description", "threshold", "metadata", "assert")
@@ -171,32 +171,21 @@ def _output(row: Row, case: str, model: str, repeat: int) -> Output:
     text = answer if isinstance(answer, str) or answer is None else json.dumps(answer, ensure_ascii=False)
     tokens: Row = usage if isinstance(usage, dict) else {}
     reason = about.get("finishReason")
-    return Output(
-        case=case,
-        model=model,
-        repeat=repeat,
-        text=text,
-        error=None if text is not None else "error",
-        message=None if text is not None else scrub(_error(about, row))[:500],
+    answered = RecordedAnswer(
+        text,
+        model,
+        message=_error(about, row),
         finish_reason=reason if isinstance(reason, str) else None,
-        tokens_in=_count(tokens.get("prompt")),
-        tokens_out=_count(tokens.get("completion")),
-        cost_usd=_amount(row.get("cost")),
-        latency_ms=_amount(row.get("latencyMs")),
+        tokens_in=count(tokens.get("prompt")),
+        tokens_out=count(tokens.get("completion")),
+        cost_usd=amount(row.get("cost")),
+        latency_ms=amount(row.get("latencyMs")),
     )
+    return answered.output(case, repeat)
 
 
 def _error(about: Row, row: Row) -> str:
     return str(about.get("error") or row.get("error") or "there is no output")
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
-
-
-def _amount(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
-    return float(value) if is_number and isinstance(value, int | float) else None
 
 
 FORMAT = Format(

@@ -20,7 +20,8 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, InputCheck, Message, Prompt, Rule, Spec, Suite
 from promptpex.interchange import inspect_log
 from promptpex.interchange.format import Project
-from promptpex.interchange.inspect_ai import literal, read, write
+from promptpex.interchange.inspect_ai import read, write
+from promptpex.interchange.pytest_module import literal
 from promptpex.promptfile import renderer
 
 LOGS = Path(__file__).parents[1] / "data" / "inspect"
