@@ -40,12 +40,10 @@ FIELDS_FOR_OTHERS = {
 """Fields of dataclasses that the package itself does not read, with who does."""
 
 SMALL_FILES = {
+    "promptpex/core/shares.py": "shares as people write them: settings, flags and programs take them",
     "promptpex/core/ids.py": "how everything is hashed",
-    "promptpex/core/normal_forms.py": "the one place that takes Unicode's normal forms; four packages share it",
     "promptpex/core/temporary_environment.py": "worker processes and litellm are started with it",
-    "promptpex/core/records/gc_pause.py": "YAML, runs and reports share it",
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
-    "promptpex/store/project_folder.py": "our folder in a project: the stores share it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
 }
 """Files of less than 30 lines, with the reason that they stand alone."""

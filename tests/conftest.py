@@ -20,7 +20,7 @@ from hypothesis import settings
 from hypothesis.errors import InvalidArgument
 
 from promptpex.__main__ import GARBAGE_AFTER
-from promptpex.assertions import strikes
+from promptpex.assertions import worker_process
 from promptpex.engines import ray_engine
 from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights_path
 from tests.fork_server import start
@@ -91,7 +91,7 @@ def _getaddrinfo(host: Any, *rest: Any, **named: Any) -> Any:
 @pytest.fixture(autouse=True)
 def _no_overruns_before() -> None:
     """What hung in another test is not held against this one."""
-    strikes.PROCESS_STRIKES.reset()
+    worker_process.PROCESS_STRIKES.reset()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from promptpex.config import Resolved, load
-from promptpex.config.effort import Effort
+from promptpex.config.setting_types import Effort
 from promptpex.core.translation import speak
 
 SettingsTable = Mapping[str, object]

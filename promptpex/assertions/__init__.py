@@ -25,16 +25,18 @@ from promptpex.assertions.compiler import (
 from promptpex.assertions.evaluator import check, checked_output, evaluate
 from promptpex.assertions.expected_match import Comparison, compare
 from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
-from promptpex.assertions.question_counts import questions_of, sees_prompt
 from promptpex.assertions.registry import KIND_NAMES
-from promptpex.assertions.rule_conditions import check_conditions, unmet_conditions
 from promptpex.assertions.rule_verdicts import (
     CHECKS_VERSION,
     CodeVerdict,
     OutputOfCase,
     RuleCheckJob,
+    check_conditions,
     check_inputs,
     chunked,
+    questions_of,
+    sees_prompt,
+    unmet_conditions,
 )
 from promptpex.assertions.time_limits import check_time
 

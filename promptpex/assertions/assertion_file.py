@@ -42,7 +42,6 @@ class OfTest:
     threshold: float | None = None
 
     def fits(self, variables: Mapping[str, object]) -> bool:
-        """Whether a row with these variables is of the test."""
         return all(name in variables and _is_one_of(variables[name], value) for name, value in self.vars.items())
 
 
@@ -92,7 +91,6 @@ class CheckFile:
 def _compiled_again(
     raw: tuple[Written, ...], threshold: float | None, variables: Mapping[str, object], tests: tuple[OfTest, ...]
 ) -> CheckFile:
-    """The assertions of a file that another process has read and found usable."""
     with time_limits.check_time():
         compiled = compiler.prepare(raw)
     compiler.start_v8(compiled)
@@ -162,11 +160,7 @@ def _compiled(doc: YamlDoc, path: Path, none: str) -> CheckFile:
 
 
 def _several(doc: YamlDoc, places: Sequence[Keys]) -> tuple[OfTest, ...]:
-    """What each of several tests says; nothing where there is one, or none.
-
-    Args:
-        places: of the assertions of the file, in order.
-    """
+    """What each of several tests says; nothing where there is one, or none."""
     tests = _tests(doc.data)
     if len(tests) < 2 or not (
         any("threshold" in test for test in tests) or any(key[:1] == ("tests",) for key in places)
@@ -182,7 +176,6 @@ def _several(doc: YamlDoc, places: Sequence[Keys]) -> tuple[OfTest, ...]:
 
 
 def _tests(data: object) -> list[Mapping[str, object]]:
-    """The tests of a mapping, as far as they are mappings."""
     tests = data.get("tests") if isinstance(data, Mapping) and "rules" not in data else None
     return [test for test in tests if isinstance(test, Mapping)] if isinstance(tests, list) else []
 
@@ -253,7 +246,6 @@ def _threshold(doc: YamlDoc) -> float | None:
 
 
 def _number(doc: YamlDoc, place: Mapping[str, object], keys: Keys, default: float | None) -> float | None:
-    """The threshold of a place."""
     threshold = place.get("threshold", default)
     if threshold is None and "threshold" not in place:
         return None
@@ -271,7 +263,6 @@ def _vars(doc: YamlDoc) -> Mapping[str, object]:
 
 
 def _mapping_of(doc: YamlDoc, place: Mapping[str, object], keys: Keys) -> Mapping[str, object]:
-    """The ``vars`` of a place."""
     variables = place.get("vars", {})
     if not isinstance(variables, Mapping):
         raise doc.fail("vars must be a mapping of names to values", *keys, "vars")

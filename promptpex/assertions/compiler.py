@@ -23,7 +23,6 @@ MAX_CHECKS = 20_000
 
 
 def count_checks(checks: Iterable[object]) -> int:
-    """How many checks there are, before they are read: those inside of sets included."""
     parts = (check.get("assert", check.get("asserts")) if isinstance(check, Mapping) else None for check in checks)
     return sum(1 + (len(inside) if isinstance(inside, list) else 0) for inside in parts)
 
@@ -64,9 +63,6 @@ class Compiled:
 def compile_checks(checks: Sequence[Check | Mapping[str, object]], *, where: str = "") -> Compiled:
     """Make checks ready, refusing what cannot be used as written.
 
-    Args:
-        checks: records, or mappings in promptfoo's shape.
-        where: such as ``rule r1``; stands at the start of the error's sentence.
 
     Raises:
         CheckError: an unknown kind (with a suggestion), a value of the wrong type, a pattern, schema or template that
@@ -156,7 +152,6 @@ def _planned(assertion: Assertion) -> Step:
 
 
 def named_variables(checks: Iterable[Check]) -> frozenset[str]:
-    """The variables that the templates in the values of these checks name."""
     return frozenset(name for check in checks for name in _named_in(check))
 
 

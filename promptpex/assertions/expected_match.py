@@ -120,7 +120,6 @@ def _set(output: str, expected: str) -> Comparison:
 
 
 def _differing(missing: str, surplus: str) -> str:
-    """What a set lacks and what it adds, both as JSON texts, in words."""
     if surplus == _NONE:
         return stored("the output lacks {quoted}", quoted=missing)
     if missing == _NONE:
@@ -170,7 +169,6 @@ def _numeric(output: str, expected: str, tolerance: str) -> Comparison:
 
 
 def _numbers(text: str) -> list[Decimal]:
-    """The different numbers in a text, two at most: more do not matter."""
     numbers: list[Decimal] = []
     for match in _NUMBER.finditer(text):
         if len(match[0]) <= LONGEST_NUMBER:

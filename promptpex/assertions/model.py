@@ -67,12 +67,10 @@ class Assertion:
 
     @property
     def base(self) -> str:
-        """The kind without its ``not-``."""
         return self.kind[4:] if self.negated else self.kind
 
     @property
     def flags(self) -> str:
-        """The flags of its regular expression in V8."""
         return ("u" if self.dialect == "unicode" else "") + ("i" if self.ignore_case else "")
 
 
@@ -92,7 +90,6 @@ class ExpectedOutput:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every right output, the first one first."""
         return (self.text, *self.others)
 
 
@@ -130,25 +127,22 @@ class CheckedOutput:
 
     @cached_property
     def text(self) -> str:
-        """The output as text."""
         return js_values.output_text(self.output)
 
     @cached_property
     def lower(self) -> str:
-        """The text in lower case."""
         return js_values.lower(self.text)
 
     @cached_property
     def json_values(self) -> tuple[object, ...]:
         """The objects and lists in the output, the first ``MAX_JSON_VALUES`` of them; itself where it is structured."""
-        from promptpex.assertions.kinds import json_search
+        from promptpex.assertions.javascript import js_values
 
         if not isinstance(self.output, str):
             return (self.output,)
-        return tuple(islice(json_search.in_text(self.output), MAX_JSON_VALUES))
+        return tuple(islice(js_values.in_text(self.output), MAX_JSON_VALUES))
 
     def with_output(self, output: object) -> CheckedOutput:
-        """The same about another output."""
         return replace(self, output=output, prepared={})
 
 
@@ -242,7 +236,6 @@ class CheckReport:
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """What a judge has to answer before all of its assertions can be decided."""
         each = [question for result in self.results for one in (result, *result.parts) for question in one.questions]
         return tuple(dict.fromkeys(each))
 

@@ -40,29 +40,23 @@ class Kind(Generic[P]):
     refuse: Callable[[Assertion], None] | None = None
 
     def takes_template(self, value: object) -> bool:
-        """Whether texts of this value may be templates."""
         return self.renders and not (self.literal is not None and self.literal(value))
 
 
 _FAMILIES = {
     "text": (
         "contains icontains contains-all contains-any icontains-all icontains-any equals starts-with ends-with "
-        "levenshtein"
+        "levenshtein is-refusal"
     ),
-    "whole_words": "word-any word-all",
-    "regex": "regex",
-    "count": "word-count",
+    "patterns": "word-any word-all regex",
     "json": "is-json contains-json",
-    "measures": "cost latency perplexity perplexity-score finish-reason",
-    "overlap": "bleu gleu rouge-n rouge-l",
+    "measures": "cost latency perplexity perplexity-score finish-reason word-count bleu gleu rouge-n rouge-l",
     "markup": "is-xml contains-xml is-html contains-html",
     "sql": "is-sql contains-sql",
-    "refusal": "is-refusal",
     "language": "language",
     "javascript": "javascript",
     "python": "python",
-    "question": "question",
-    "expected": "expected",
+    "question": "question expected",
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 SET = "assert-set"

@@ -79,7 +79,6 @@ class CheckRow:
 
     @property
     def text(self) -> str:
-        """The output as text."""
         return js_values.output_text(self.output)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -104,7 +103,6 @@ class CheckRow:
 
 
 def _received(data: str, problem: tuple[str, str] | None, line: int | None, file: Path | None) -> CheckRow:
-    """A row that another process has sent."""
     row = CheckRow(*json.loads(data))
     row.also_right = tuple(row.also_right)
     row.problem = Unscorable(*problem) if problem is not None else None
@@ -125,7 +123,6 @@ def read_all(sources: Sequence[Path]) -> Iterator[CheckRow]:
 
 
 def named_apart(rows: Iterator[CheckRow], source: Path) -> Iterator[CheckRow]:
-    """The rows of one of several files."""
     for row in rows:
         if row.unnamed:
             row.id = f"{source}:{row.line}"
@@ -152,7 +149,6 @@ def read(source: Path) -> Iterator[CheckRow]:
 
 
 def _cases_of_run(outputs: Path) -> dict[str, Any]:
-    """The cases of a run by id, where the outputs are those of its folder."""
     file = outputs.with_name(INPUTS)
     if outputs.name != OUTPUTS or not file.is_file():
         return {}
@@ -179,7 +175,6 @@ def run_inputs(path: Path) -> dict[str, Any]:
 
 
 def has_ending(path: Path, ending: str) -> bool:
-    """Whether a file's name ends so, apart from what says that gzip has packed it."""
     return plain_name(path).suffix.lower() == ending
 
 
@@ -241,7 +236,6 @@ def _set_expected(row: CheckRow, given: Mapping[str, object]) -> Unscorable | No
 
 
 def as_text(expected: object) -> str:
-    """An expected output as text: any value but a text as JSON."""
     return expected if isinstance(expected, str) else jsonl.dumps(expected)
 
 
@@ -272,7 +266,6 @@ def _number(value: object) -> float | None:
 
 
 def _logprobs(value: object) -> list[object] | None:
-    """The numbers of a list, or of the token records that a run keeps."""
     if not isinstance(value, list):
         return None
     return [item.get("logprob") if isinstance(item, dict) else item for item in value]

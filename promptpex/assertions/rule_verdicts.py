@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -11,16 +12,164 @@ from typing import TYPE_CHECKING, NamedTuple
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.batch import CHUNK
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput
-from promptpex.assertions.question_counts import asks
-from promptpex.assertions.rule_conditions import about_input
+from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput, Unscorable
+from promptpex.assertions.parse import RUBRIC
+from promptpex.assertions.python import sandbox
 from promptpex.assertions.time_limits import check_time, time_of
+from promptpex.codecs.text.python_scan import count_asking
 from promptpex.core.ids import digest
-from promptpex.core.judge_questions import Answers
+from promptpex.core.judge_questions import MAX_QUESTIONS, Answers
+from promptpex.core.records import NOT_CONCERNED
 from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
-    from promptpex.core.records import Check, InputCheck, Output, Rule, Verdict
+    from promptpex.assertions.compiler import Compiled
+    from promptpex.core.records import Check, InputCheck, Output, Rule, Status, Verdict
+
+
+def asks(checks: Iterable[Check]) -> bool:
+    return questions_of(checks) > 0
+
+
+def questions_of(checks: Iterable[Check]) -> int:
+    """How many questions these checks put about one output.
+
+    A ``question`` puts one; code as many as its text has calls of ``ask`` and ``ask_llm``, though it may skip some, and
+    may make one more than once.
+    """
+    return sum(_questions(check) for check in checks)
+
+
+def _questions(check: Check) -> int:
+    kind = check.kind.removeprefix("not-")
+    if check.asserts is not None:
+        return questions_of(check.asserts)
+    if kind in ("question", RUBRIC):
+        return 1
+    if kind != "python" or not isinstance(check.value, str):
+        return 0
+    return min(MAX_QUESTIONS, count_asking(check.value))
+
+
+def sees_prompt(checks: Iterable[Check]) -> bool:
+    return any(_sees_prompt(check) for check in checks)
+
+
+def _sees_prompt(check: Check) -> bool:
+    if check.asserts is not None:
+        return sees_prompt(check.asserts)
+    kind = check.kind.removeprefix("not-")
+    if kind != "python" or not isinstance(check.value, str):
+        return kind in ("question", RUBRIC, "javascript")
+    try:
+        program = sandbox.program_of(check.value)
+    except Unscorable:
+        return False
+    return program.asks or "prompt" in program.parameters or "context" in program.parameters
+
+
+SOURCE = "check:when"
+"""The source of verdicts that rest on a rule's condition."""
+
+Conditions = Sequence[tuple["InputCheck", "Compiled"]]
+Unmet = tuple[str, str | None] | None
+"""Why a rule does not concern a case, and the reason code where that could not be decided; None: it does."""
+
+
+def check_conditions(
+    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, object]]
+) -> list[Verdict]:
+    """Verdicts on the outputs that rules do not concern; none on those that they do.
+
+    ``not_concerned`` where a check of the rule's ``when`` fails; ``unscored`` where none fails and one could not be
+    decided, or its input is missing.
+
+
+    Raises:
+        CheckError: a check that cannot be used as written.
+    """
+    usable = [output for output in outputs if output.error is None]
+    unmet = unmet_conditions(rules, {output.case: inputs_of(output) for output in usable})
+    marks = {rule.id: digest([check.to_dict() for check in rule.when], 16) for rule in rules if rule.when}
+    return [
+        _condition_verdict(rule, output, *why, mark)
+        for output in usable
+        for rule, mark in marks.items()
+        if (why := unmet[rule, output.case]) is not None
+    ]
+
+
+def unmet_conditions(rules: Sequence[Rule], cases: Mapping[str, Mapping[str, object]]) -> dict[tuple[str, str], Unmet]:
+    """By the ids of a rule with ``when`` and of a case, why the rule does not concern the case, or cannot be said to.
+
+
+    Raises:
+        CheckError: a check that cannot be used as written.
+    """
+    with check_time(time_of(sum(len(rule.when) for rule in rules))):
+        conditional = {rule.id: _compiled(rule) for rule in rules if rule.when}
+        return _unmet_by_case(conditional, cases) if conditional else {}
+
+
+def _compiled(rule: Rule) -> Conditions:
+    where = f"the condition of rule {rule.id}"
+    return [(check, compiler.compile_checks([check], where=where)) for check in rule.when]
+
+
+def _unmet_by_case(
+    conditional: Mapping[str, Conditions], cases: Mapping[str, Mapping[str, object]]
+) -> dict[tuple[str, str], Unmet]:
+    """Why each rule does not concern each case, by their ids; the patterns of some cases are matched in one call."""
+    unmet: dict[tuple[str, str], Unmet] = {}
+    waiting = iter(cases.items())
+    while chunk := list(islice(waiting, CHUNK)):
+        evaluator.work_ahead(
+            (compiled, evaluator.checked_output(inputs[check.variable], inputs))
+            for _, inputs in chunk
+            for conditions in conditional.values()
+            for check, compiled in conditions
+            if check.variable in inputs
+        )
+        for case, inputs in chunk:
+            unmet |= {(rule, case): _unmet(conditions, inputs) for rule, conditions in conditional.items()}
+    return unmet
+
+
+def _unmet(conditions: Conditions, inputs: Mapping[str, object]) -> Unmet:
+    """Why a rule with these conditions does not concern a case."""
+    open_: Unmet = None
+    for check, compiled in conditions:
+        if check.variable not in inputs:
+            open_ = open_ or (stored("the input {input} is missing", input=check.variable), "missing-input")
+            continue
+        report = evaluator.evaluate(compiled, evaluator.checked_output(inputs[check.variable], inputs))
+        if report.status == "fail":
+            reason = about_input(report.reason)
+            words = stored("the rule's condition does not hold: the input {input} breaks {reason}")
+            return words.format(input=check.variable, reason=reason), None
+        if report.status == "unscored":
+            reason = about_input(report.reason)
+            words = stored("the input {input} could not be checked: {reason}")
+            open_ = open_ or (words.format(input=check.variable, reason=reason), report.unscored)
+    return open_
+
+
+def about_input(reason: str) -> str:
+    """The reason of a check that looked at an input: what it calls the output is that input."""
+    return _OUTPUT.sub(rf"\1{IT}\2", reason, count=1)
+
+
+OUTPUT, IT = stored("the output"), stored("it")
+"""How a reason names what a check looked at (``core.catalogue`` knows both)."""
+_OUTPUT = re.compile(r"^((?:(?:[^:‘\"]|\[\"[^\"]{1,80}\"\]){1,80}: ){0,4})the output('s)?\b")
+
+
+def _condition_verdict(rule: str, output: Output, reason: str, unscored: str | None, mark: str) -> Verdict:
+    from promptpex.core.records import Verdict
+
+    status: Status = NOT_CONCERNED if unscored is None else "unscored"
+    return Verdict.of(output.key, rule, status, SOURCE, reason=reason, unscored=unscored, fingerprint=mark)
+
 
 CHECKS_VERSION = "assertions-2"
 """The version of the checks; part of each verdict's fingerprint, raised when a kind decides otherwise than before."""
@@ -53,7 +202,6 @@ class CodeVerdict(NamedTuple):
 
 
 def chunked(outputs: Iterable[OutputOfCase]) -> Iterator[list[OutputOfCase]]:
-    """The outputs, some at a time."""
     left = iter(outputs)
     while chunk := list(islice(left, CHUNK)):
         yield chunk
@@ -124,7 +272,6 @@ def _verdicts_on(rules: Sequence[CompiledRule], each: OutputOfCase, checked: Che
 
 
 def _misses_json(rule: Rule, report: CheckReport, checked: CheckedOutput) -> bool:
-    """Whether the output breaks a rule that demands JSON as a whole, by being none."""
     if report.status != "fail" or rule.when:
         return False
     demanded = any(
@@ -151,7 +298,6 @@ def _could_not_look(rule: Rule, report: CheckReport, checked: CheckedOutput) -> 
 
 
 def _holds_json_for(check: Check, checked: CheckedOutput) -> bool:
-    """Whether the output holds an object or a list, whichever the schema is about."""
     schema = check.value
     if isinstance(schema, str):
         with suppress(js_values.NotJson):
@@ -161,7 +307,6 @@ def _holds_json_for(check: Check, checked: CheckedOutput) -> bool:
 
 
 def fingerprint(rule: Rule) -> str:
-    """16 hex digits: the rule's checks and the engine's version."""
     return digest([CHECKS_VERSION, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
 
 
@@ -200,7 +345,6 @@ def _verdict(rule: Rule, each: OutputOfCase, report: CheckReport, rule_fingerpri
 
 
 def _deciding(report: CheckReport) -> list[str]:
-    """The kinds that made the verdict: those that failed, could not be decided, or all."""
     chosen: Sequence[CheckResult] = [result for result in report.results if result.status == report.status]
     return list(dict.fromkeys(result.kind for result in chosen or report.results))
 

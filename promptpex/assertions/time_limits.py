@@ -50,7 +50,6 @@ def check_time(time_of_all: Allowance | None = None) -> Iterator[Allowance]:
 
 
 def time_of(checks: int) -> Allowance:
-    """The time of a command with so many checks on each output."""
     return Allowance(COMMAND_SECONDS, each=each_verdict(checks))
 
 
@@ -60,7 +59,6 @@ def each_verdict(checks: int) -> float:
 
 
 def used_up() -> bool:
-    """Whether all checks together have had their time."""
     opened = _command.get()
     return opened is not None and opened.used_up
 

@@ -16,11 +16,63 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 from promptpex.assertions.model import Unscorable
+
+OVERRUNS, TRIES_PER_OVERRUN = 3, 50
+"""One may go over its limits so often, and once more for so many tries, before it is given up."""
+OVERRUNS_IN_ALL, WINDOW_SECONDS = 20, 120.0
+"""After so many overruns in the whole process within so many seconds, only what has once come to a verdict is tried."""
+
+
+class ProcessStrikes:
+    """The overruns of a whole process, whatever it was that overran."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times: deque[float] = deque(maxlen=OVERRUNS_IN_ALL)
+
+    def exhausted(self) -> bool:
+        return len(self._times) == OVERRUNS_IN_ALL and self._clock() - self._times[0] < WINDOW_SECONDS
+
+    def add(self) -> None:
+        self._times.append(self._clock())
+
+    def reset(self) -> None:
+        self._times.clear()
+
+
+PROCESS_STRIKES = ProcessStrikes()
+
+
+class StrikeCounter:
+    """Which patterns, scripts or templates went over their limits too often to be tried again, so that no run hangs.
+
+    Some bad outputs among many do not lose the verdicts on the others; a thousand different scripts that hang do not
+    take a thousand times the limit. Safe to share between threads.
+    """
+
+    def __init__(self, shared: ProcessStrikes | None = None) -> None:
+        self._tries: Counter[object] = Counter()
+        self._overruns: Counter[object] = Counter()
+        self._shared = shared or PROCESS_STRIKES
+
+    def struck_out(self, name: object) -> bool:
+        overruns, tries = self._overruns[name], self._tries[name]
+        if overruns == tries and self._shared.exhausted():
+            return True
+        return overruns >= OVERRUNS + tries // TRIES_PER_OVERRUN
+
+    def record(self, name: object, overran: bool) -> None:
+        self._tries[name] += 1
+        if overran:
+            self._overruns[name] += 1
+            self._shared.add()
+
 
 _GRACE_SECONDS = 1.0
 """How much longer than its own limit the process may take to answer before it is ended."""
@@ -43,11 +95,7 @@ class WorkerDied(Exception):
 
 
 class Watchdog:
-    """Ends a process that does not answer in time. One thread a process; arming it costs next to nothing.
-
-    Args:
-        end_process: ends it.
-    """
+    """Ends a process that does not answer in time. One thread a process; arming it costs next to nothing."""
 
     def __init__(self, end_process: Callable[[], None]) -> None:
         self.late = False
@@ -158,7 +206,6 @@ class WorkerProcess:
                 _closed(pipe)
 
     def _kill(self, process: subprocess.Popen[str]) -> None:
-        """End the process, and what it has started."""
         if self._own_group and hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -6,8 +6,7 @@ import re
 import unicodedata
 
 from promptpex.core.ids import text_digest
-from promptpex.core.normal_forms import normal_form
-from promptpex.core.sentences import split
+from promptpex.core.sentences import normal_form, split
 
 
 def folded(text: str) -> str:

@@ -4,8 +4,8 @@ Total: any text gives a value or a ``ReplyError``, in time bounded by a small mu
 guessed: several different answers in one reply, or half of one, are errors, since either guess could turn a verdict.
 Lists are read in pieces in linear time; the same text gives the same objects however it is cut.
 
-What a check takes for JSON in an output is another question (``assertions.kinds.json_search``): every strict value,
-nothing repaired.
+What a check takes for JSON in an output is another question (``js_values.in_text`` of ``assertions``): every strict
+value, nothing repaired.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ providers read them from the environment under their own names.
 from __future__ import annotations
 
 from promptpex.codecs.files.find_settings_files import find_file
-from promptpex.config.effort import EFFORT, checked_effort
 from promptpex.config.load import Resolved, load, with_effort
-from promptpex.config.setting_types import Price, ScenarioSetting
+from promptpex.config.setting_types import EFFORT, Price, ScenarioSetting, checked_effort
 from promptpex.config.settings import Settings
 from promptpex.config.sources import OTHER_VARIABLES
 

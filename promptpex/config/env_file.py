@@ -75,11 +75,7 @@ def find_env_file(start: Path, warnings: list[str]) -> Path | None:
 
 
 def read_env_file(path: Path, *, further: Collection[str] = ()) -> EnvFile:
-    """The keys of a ``.env`` file that the environment leaves open. What cannot be read gives none, and a notice.
-
-    Args:
-        further: variables of keys that the user named (``key_env``).
-    """
+    """The keys of a ``.env`` file that the environment leaves open. What cannot be read gives none, and a notice."""
     try:
         data = read_bytes(path, error=ConfigError, what=".env file", limit=LONGEST_FILE)
         entries = _entries(data.decode("utf-8-sig"))
@@ -136,7 +132,6 @@ def _entries(text: str) -> dict[str, str]:
 
 
 def _variables_by_vendor(further: Collection[str]) -> dict[str, set[str]]:
-    """For each variable that is taken, all those that hold a key of the same provider."""
     by_vendor: dict[str, set[str]] = {}
     for provider in known_providers():
         names = (key_variable(provider), *_FURTHER.get(provider, ()))
@@ -146,7 +141,6 @@ def _variables_by_vendor(further: Collection[str]) -> dict[str, set[str]]:
 
 
 def _is_set(name: str) -> bool:
-    """Whether the environment says something of a variable, if only that it is empty."""
     return name in os.environ and name not in _LENT
 
 

@@ -2,18 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
-from promptpex.config.wording import dollars
+from promptpex.codecs.text.wording import MAPPING, SHAPES, wanted
 from promptpex.core import translation
-from promptpex.core.errors import InputError
+from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Record
 from promptpex.core.shares import share
+from promptpex.core.surrogates import has_surrogate
 from promptpex.judging import modes
+from promptpex.llm.resolve_model import MAX_PRICE
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+NO_KEYS = (
+    "API keys do not belong in settings, which are written into every run's manifest; put it into the environment "
+    "variable that its provider names, such as OPENAI_API_KEY"
+)
+
+
+_IN_TOML = {MAPPING: "a table"}
+_TYPES = ("bool", "str")
+"""Parts of a place that only say which of several types was tried."""
+
+
+def _own(error: ErrorDetails) -> str:
+    return error["msg"].removeprefix("Value error, ")
+
+
+def flag_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def texts_in(value: object) -> Iterable[str]:
+    """Every text in a value, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from (*texts_in(key), *texts_in(item))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_in(item)
+
+
+def is_not_utf8(value: object) -> bool:
+    """Whether a text in it holds half of a character, as a variable does that is not UTF-8."""
+    return any(has_surrogate(text) for text in texts_in(value))
+
+
+def line_of(name: str, text: str) -> int | None:
+    """The line of a TOML text that sets a name; None where it is not found."""
+    word = re.escape(name).replace("_", "[_-]")
+    match = re.search(rf"""(?m)^[ \t]*(?:\[+[^\]\n]*?)?["']?{word}["']?[ \t]*(?:=|\.|\])""", text)
+    return text.count("\n", 0, match.start()) + 1 if match else None
+
+
+def in_words(error: ErrorDetails, *, within: int = 1, example: object = None) -> str:
+    """What is wrong with a setting's value, and the value: from one of pydantic's ``errors()``."""
+    inner = "".join(f"{part}." for part in error["loc"][within:] if part not in _TYPES)
+    value = wanted(error)
+    shows = value in SHAPES and example is not None and len(error["loc"]) <= 1
+    such = f", such as {toml_value(example)}" if shows else ""
+    message = f"it should be {_IN_TOML.get(value, value)}{such}" if value else _own(error)
+    value_text = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
+    not_value = f", not {value_text}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
+    if error["type"] == "missing":
+        return f"{inner[:-1]} is missing"
+    if error["type"] == "value_error" and (
+        isinstance(error.get("input"), Mapping) or repr(error.get("input")) in message
+    ):
+        not_value = ""
+    return f"{inner[:-1] + ': ' if inner else ''}{message}{not_value}"
+
+
+def dollars(name: str, price: object) -> tuple[float, float]:
+    """The prices of input and output, US dollars per million tokens, from a pair or a table.
+
+    Raises:
+        ValueError: it is neither, or a price is not from 0 to ``MAX_PRICE``.
+    """
+    if isinstance(price, Mapping) and set(price) == {"input", "output"}:
+        price = (price["input"], price["output"])
+    if not isinstance(price, list | tuple) or len(price) != 2:
+        raise ValueError(f"the price of {name} needs 'input' and 'output', US dollars per million tokens")
+    if any(not isinstance(part, int | float) or isinstance(part, bool) or not 0 <= part <= MAX_PRICE for part in price):
+        raise ValueError(f"the price of {name} must be two numbers from 0 to {MAX_PRICE:,}")
+    return float(price[0]), float(price[1])
+
+
+def toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
+
+
+def toml_value(value: object) -> str:
+    """A text, number, list or mapping; mappings as inline tables. TOML has nothing for None."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(str(key))} = {toml_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 class Price(NamedTuple):
@@ -64,7 +160,6 @@ def _model_names(value: object) -> object:
 
 
 def _metric_names(value: object) -> object:
-    """``none`` is not one of them."""
     names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
     return () if names == ["none"] else names
 
@@ -87,7 +182,6 @@ def _share(value: object, info: ValidationInfo) -> object:
 
 
 def _weights(value: object) -> object:
-    """``rule=3,inverse=1`` as a table."""
     if not isinstance(value, str):
         return value
     pairs = [part.rpartition("=") for part in value.split(",") if part.strip()]
@@ -145,3 +239,47 @@ Prices = Annotated[
     BeforeValidator(_prices),
     WithJsonSchema({"type": "object", "additionalProperties": _PRICE}),
 ]
+
+
+Effort = Literal["min", "low", "medium", "high"]
+
+EFFORT: dict[str, dict[str, int]] = {
+    "min": {
+        "max_rules": 10, "cases_per_rule": 1, "inverse_cases": 0, "rounds": 1, "expansion": 0, "repeats": 1,
+        "validity": False, "checks": True, "verify": False,
+    },
+    "low": {
+        "max_rules": 20, "cases_per_rule": 1, "inverse_cases": 1, "rounds": 1, "expansion": 0, "repeats": 1,
+        "validity": False, "checks": True, "verify": False,
+    },
+    "medium": {
+        "max_rules": 30, "cases_per_rule": 2, "inverse_cases": 2, "rounds": 1, "expansion": 0, "repeats": 2,
+        "validity": True, "checks": True, "verify": False,
+    },
+    "high": {
+        "max_rules": 60, "cases_per_rule": 3, "inverse_cases": 3, "rounds": 2, "expansion": 1, "repeats": 3,
+        "validity": True, "checks": True, "verify": True,
+    },
+}  # fmt: skip
+"""What each effort sets where nothing else does. Nothing decreases from one row to the next; the defaults lie between
+``low`` and ``medium``."""
+
+
+def checked_effort(effort: object, *, path: Path | str | None = None) -> str:
+    """An effort as given.
+
+    Raises:
+        ConfigError: there is no such effort.
+    """
+    if not isinstance(effort, str) or effort not in EFFORT:
+        raise ConfigError(f"the effort {effort!r} is not one of {', '.join(EFFORT)}", path=path)
+    return effort
+
+
+def apply_preset(values: dict[str, object], origins: dict[str, str]) -> None:
+    """Adds what the effort sets to ``values``, where they do not set it, and says so in ``origins``."""
+    effort = values.get("effort")
+    for name, value in EFFORT.get(str(effort), {}).items():
+        if name not in values:
+            values[name] = value
+            origins[name] = f"preset {effort}"

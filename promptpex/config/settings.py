@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from promptpex.config.effort import Effort
 from promptpex.config.setting_types import (
+    Effort,
     EngineName,
     JudgeMode,
     MetricNames,
@@ -365,7 +365,6 @@ class Settings(Record):
     )
 
     def to_dict(self) -> dict[str, object]:
-        """All settings as JSON-ready data, those at their default too: a manifest leaves nothing to guess."""
         return self.model_dump(mode="json")
 
     def shaping(self) -> dict[str, object]:

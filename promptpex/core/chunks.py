@@ -15,13 +15,7 @@ def in_groups(
     size: Callable[[T], int] = lambda _: 0,
     most_size: int = 0,
 ) -> Iterator[list[T]]:
-    """The items in order, some at a time; where taking one fails, those before it and then the error.
-
-    Args:
-        most: how many items a group has.
-        size: of an item.
-        most_size: the size beyond which a group ends.
-    """
+    """The items in order, some at a time; where taking one fails, those before it and then the error."""
     group, total = list[T](), 0
     failure: Exception | None = None
     try:

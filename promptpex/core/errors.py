@@ -60,13 +60,7 @@ class PromptpexError(Exception):
 
 
 class InputError(PromptpexError):
-    """Bad input, with its place where that is known.
-
-    Args:
-        message: what is wrong and what to do.
-        path: the file.
-        line: the line, counted from 1.
-    """
+    """Bad input, with its place where that is known."""
 
     def __init__(self, message: str, *, path: Path | str | None = None, line: int | None = None) -> None:
         self.message = message
@@ -146,14 +140,7 @@ class StoreUnreachable(StoreError):
 
 
 class ModelError(PromptpexError):
-    """A model that could not answer.
-
-    Args:
-        message: what happened, naming the model, and what to do.
-        model: the model as the user named it.
-        retry_after: seconds the provider asked to wait, where it said so.
-        reply: the text that came, if any.
-    """
+    """A model that could not answer."""
 
     exit_code: ClassVar[int] = 3
     reason: ClassVar[str] = "error"

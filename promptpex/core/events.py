@@ -15,7 +15,6 @@ class Event:
     """Something that happened. Events carry no key, no header and no full prompt."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The event as JSON-ready data with its name under ``event``."""
         return {"event": type(self).__name__, **asdict(self)}
 
 
@@ -124,11 +123,9 @@ class Notice(Event):
         return cls(message, level, words())
 
     def text(self) -> str:
-        """The message in the reader's language."""
         return self.shown or from_data(self.message)
 
     def to_dict(self) -> dict[str, Any]:
-        """Without what only a reader is shown."""
         return {"event": type(self).__name__, "message": self.message, "level": self.level}
 
 

@@ -19,10 +19,8 @@ def canonical(value: Any) -> str:
 
 
 def digest(value: Any, length: int = 64) -> str:
-    """The first ``length`` hex digits of the SHA-256 of ``value``'s canonical JSON (UTF-8, lone surrogates kept)."""
     return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:length]
 
 
 def text_digest(text: str, length: int = 16) -> str:
-    """The first ``length`` hex digits of the SHA-256 of a text (UTF-8, lone surrogates kept)."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]

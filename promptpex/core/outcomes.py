@@ -42,10 +42,6 @@ def outcome_of(verdicts: Iterable[Verdict], error: str | None = None) -> OutputO
     code fails would be left alone, and a share of them would be no estimate. Else fail where a verdict that counts
     fails, else unscored where one could not judge or none counts, else pass, whether its rules are kept or do not
     concern it.
-
-    Args:
-        verdicts: all on this output.
-        error: why it is not a usable answer, as a reason code.
     """
     every = list(verdicts)
     counting = [verdict for verdict in every if verdict.counts]

@@ -17,8 +17,6 @@ _SHARE = re.compile(r"\s*(\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})\s*(%?)\s*", re.ASC
 def share(text: str, example: str = "10% or 0.1") -> Fraction:
     """A share as a person writes it, ``10%``, ``0.1`` or ``.1``, without rounding.
 
-    Args:
-        example: what the error says to write.
 
     Raises:
         InputError: it is not a number from 0 to 1, or from 0% to 100%.

@@ -37,20 +37,17 @@ class Rendered:
 
 
 def folder() -> Path:
-    """Where the templates are: inside the installed package, or ``prompts/`` of a source checkout."""
     package = Path(__file__).parents[1]
     packaged = package / "_prompts"
     return packaged if packaged.is_dir() else package.parent / "prompts"
 
 
 def names() -> tuple[str, ...]:
-    """All templates, such as ``specs/intent``, sorted."""
     root = folder()
     return tuple(sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.jinja")))
 
 
 def fingerprint(name: str) -> str:
-    """16 hex digits of the hash of the template's text."""
     return text_digest(_source(name))
 
 

@@ -18,12 +18,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def has_surrogate(text: str) -> bool:
-    """Whether the text holds a lone surrogate."""
     return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def escape_surrogates(json_text: str) -> str:
-    """JSON that means the same and that UTF-8 can hold: each lone surrogate as ``\\udXXX``."""
     if json_text.isascii():
         return json_text
     return _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", json_text)

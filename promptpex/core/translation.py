@@ -58,23 +58,18 @@ class English:
     name = ENGLISH
 
     def text(self, message: str, context: str | None = None) -> str:
-        """The key itself."""
         return message
 
     def plural(self, one: str, many: str, count: int) -> str:
-        """The key for one, or the key for several."""
         return one if count == 1 else many
 
     def stored(self, text: str) -> str:
-        """The text itself."""
         return text
 
     def digits(self, figure: str) -> str:
-        """The figure itself."""
         return figure
 
     def day(self, date: datetime, *, with_year: bool = True) -> str:
-        """As in ISO 8601."""
         return date.strftime("%Y-%m-%d" if with_year else "%m-%d")
 
 
@@ -83,7 +78,6 @@ _block: ContextVar[Language | None] = ContextVar("promptpex_language", default=N
 
 
 def languages() -> tuple[str, ...]:
-    """The languages that there are, English first."""
     return (ENGLISH, *sorted(file.parent.parent.name for file in LOCALE.glob(f"*/LC_MESSAGES/{DOMAIN}.po")))
 
 
@@ -104,7 +98,6 @@ def language(name: str) -> Language:
 
 
 def speak(chosen: str) -> None:
-    """Makes this the language of the process, of all its threads."""
     global _process
     _process = language(chosen)
 
@@ -120,16 +113,11 @@ def reading_in(chosen: str | Language) -> Iterator[None]:
 
 
 def spoken() -> Language:
-    """The language that texts are in."""
     return _block.get() or _process
 
 
 def tr(message: str, /, **values: object) -> str:
-    """The sentence in the reader's language, with these values in the places that it names.
-
-    Args:
-        message: a literal; the English sentence.
-    """
+    """The sentence in the reader's language, with these values in the places that it names."""
     text = spoken().text(message)
     return text.format(**values) if values else text
 
@@ -146,7 +134,6 @@ class Key(str):
     __slots__ = ()
 
     def tr(self, **values: object) -> str:
-        """As the function of this name."""
         text = spoken().text(str(self))
         return text.format(**values) if values else text
 
@@ -157,11 +144,7 @@ def shown(text: str) -> str:
 
 
 def stored(message: str, /, **values: object) -> str:
-    """A text for a file of data: always English, and recognised by ``from_data`` when it is shown.
-
-    Args:
-        message: a literal; the English sentence.
-    """
+    """A text for a file of data: always English, and recognised by ``from_data`` when it is shown."""
     return message.format(**values) if values else message
 
 
@@ -177,12 +160,10 @@ def from_data(text: str) -> str:
 
 
 def digits(figure: str) -> str:
-    """A figure, written as in English, with the decimal and group signs of the reader's language."""
     return spoken().digits(figure)
 
 
 def day(date: datetime, *, with_year: bool = True) -> str:
-    """A date in the order of the reader's language."""
     return spoken().day(date, with_year=with_year)
 
 

@@ -53,12 +53,7 @@ _NESTED = frozenset(
 
 
 class Catalogue:
-    """The texts of a language.
-
-    Args:
-        name: the tag of the language, one that CLDR knows.
-        file: its catalogue.
-    """
+    """The texts of a language."""
 
     def __init__(self, name: str, file: Path) -> None:
         from babel import Locale
@@ -89,7 +84,6 @@ class Catalogue:
         return forms[0] if forms else message
 
     def plural(self, one: str, many: str, count: int) -> str:
-        """The translation of a sentence that counts something."""
         forms = self._texts.get((None, one))
         if forms is None:
             return one if count == 1 else many
@@ -129,7 +123,6 @@ class Catalogue:
         return text.replace(self._words.get(OUTPUT, OUTPUT), self._words.get(IT, IT), 1)
 
     def _by_parts(self, text: str, depth: int) -> str:
-        """A text with a name before it, or several with semicolons between them."""
         if (head := _HEAD.match(text)) is not None:
             return f"{head[0]}{self._of_data(text[head.end() :], depth - 1)}"
         parts = text.split("; ")
@@ -138,11 +131,9 @@ class Catalogue:
         return "; ".join(translated) if whole else text
 
     def digits(self, figure: str) -> str:
-        """A figure with the decimal and group signs of the language."""
         return figure.translate(self._signs)
 
     def day(self, date: datetime, *, with_year: bool = True) -> str:
-        """A date in the order of the language, with the year in full or without it."""
         from babel.dates import format_skeleton
 
         return str(format_skeleton("yMd" if with_year else "Md", date, locale=self._locale))
@@ -171,7 +162,6 @@ class _Template:
 
 
 def _place(name: str, piece: str) -> str:
-    """The pattern of a place and of the words that come after it."""
     kind = "number" if name in _NUMBERS else name.partition("_")[0]
     after = re.escape(piece)
     if kind in _SHAPES:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from promptpex.core.ids import digest, text_digest
-from promptpex.core.normal_forms import normal_form
+from promptpex.core.sentences import normal_form
 
 _WORDS_LENGTH = 20
 _DIGITS = 8

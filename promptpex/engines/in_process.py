@@ -5,9 +5,38 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
+from typing import Protocol, TypeVar
 
-from promptpex.engines.jobs import Item, Job, Result
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Item_contra = TypeVar("Item_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class Job(Protocol[Item_contra, Result_co]):
+    """Something to be done for each of many records; it, the records and the results can be pickled."""
+
+    def open(self) -> AbstractAsyncContextManager[Callable[[Item_contra], Awaitable[Result_co]]]:
+        """Opens what the job needs, once in every place where it runs, and gives the function of one record."""
+
+
+class Engine(Protocol):
+    """A place where jobs run."""
+
+    async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
+        """The job's result for each item, in the items' order.
+
+        The first exception of the job ends the others and is raised as it is; cancelling the call ends all of them.
+        """
+
+    def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        """As ``map`` for items without end: each result is given in its turn, and a bounded number of items is held.
+
+        An exception, of the job or of the items themselves, is raised in its turn as well, after the results of all
+        items before it. Whoever leaves early closes the generator (``contextlib.aclosing``), which ends what runs.
+        """
+
 
 MAX_ALIVE = 2048
 """Items alive at a time, which bounds memory. How many are in flight to a server is up to the limiter."""
@@ -23,7 +52,6 @@ class LocalEngine:
         self._alive = alive
 
     async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
-        """See ``Engine``."""
         async with job.open() as worker:
             return await run_all(worker, items, alive=self._alive)
 
@@ -133,7 +161,6 @@ async def _next(stream: AsyncGenerator[Result, None]) -> Result | None:
 
 
 async def _closed(stream: AsyncGenerator[Result, None]) -> None:
-    """Closes a stream whose next result may still be waited for, if that was interrupted."""
     waiting = asyncio.all_tasks() - {asyncio.current_task()}
     for task in waiting:
         task.cancel()

@@ -19,9 +19,8 @@ from importlib.metadata import version
 from typing import Any, Generic
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.chunked import ChunkedEngine, died, pickled, portable
-from promptpex.engines.in_process import run_all
-from promptpex.engines.jobs import Item, Job, Result
+from promptpex.engines.in_process import Item, Job, Result, run_all
+from promptpex.engines.processes import ChunkedEngine, died, pickled, portable
 
 TRIES = 3
 """Workers that may be lost at a chunk, since it may be what they die of."""
@@ -51,7 +50,6 @@ class RayEngine(ChunkedEngine):
         self._connected = False
 
     def close(self) -> None:
-        """Ends the connection, unless the program itself made it."""
         if self._connected:
             import ray
 
@@ -111,11 +109,7 @@ class _Tasks(Generic[Item, Result]):
 
 
 def done(expected: str, job: bytes, items: bytes) -> bytes:
-    """What the job makes of these items, or what it raised; pickled. Runs in a task.
-
-    Args:
-        expected: the version of promptpex that the driver has.
-    """
+    """What the job makes of these items, or what it raised; pickled. Runs in a task."""
     try:
         if (own := version("promptpex")) != expected:
             raise EngineError(
@@ -183,7 +177,6 @@ def _one_line(error: Exception) -> str:
 
 
 def _take_signals_back() -> None:
-    """Ray takes the signal by which a process is told to end."""
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)

@@ -6,7 +6,9 @@ gives ``unscored``, never a pass and never a fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import zip_longest
@@ -15,15 +17,63 @@ from typing import Any
 from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.errors import MalformedReply, ModelError, TruncatedReply
 from promptpex.core.ids import digest
-from promptpex.core.records import CUT, NOT_ASKED, Output, Prompt, Request, Rule, Spec, Verdict
+from promptpex.core.records import (
+    CUT,
+    NOT_ASKED,
+    Completion,
+    Output,
+    Prompt,
+    Request,
+    Rule,
+    Spec,
+    TokenLogprob,
+    Verdict,
+)
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.engines import run_all
 from promptpex.judging import modes
-from promptpex.judging.confidence import confidences
 from promptpex.judging.judge_mode import JudgeExample, JudgeFinding, JudgeMode, Material
 from promptpex.judging.rule_features import points_into_prompt
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import reply_schema
+
+
+def confidences(completion: Completion, labels: tuple[str, ...]) -> list[float]:
+    """The probability of each ``"verdict"`` that a reply gives, in order, against the other labels; from 0 to 1.
+
+    The token that begins the label is weighed against its alternatives, renormalised over those that could begin one
+    of the labels: under a grammar, log-probabilities are those of the unconstrained model. Empty where the
+    provider gave none, or where the tokens do not spell the reply.
+    """
+    tokens = completion.logprobs
+    if not labels or not tokens or "".join(token.token for token in tokens) != completion.text:
+        return []
+    pattern = re.compile(r'"verdict"\s*:\s*"(' + "|".join(labels) + r')"')
+    shares = [_probability(tokens, match.start(1), match[1], labels) for match in pattern.finditer(completion.text)]
+    return [share for share in shares if share is not None] if None not in shares else []
+
+
+def _probability(tokens: Sequence[TokenLogprob], at: int, label: str, labels: tuple[str, ...]) -> float | None:
+    start = 0
+    for token in tokens:
+        if start <= at < start + len(token.token):
+            return _share(token, token.token[: at - start], label, labels)
+        start += len(token.token)
+    return None
+
+
+def _share(token: TokenLogprob, before: str, label: str, labels: tuple[str, ...]) -> float | None:
+    """``before`` is what the token holds in front of the label, such as an opening quote."""
+    weights = dict.fromkeys(labels, 0.0)
+    logprobs = {token.token: token.logprob, **dict(token.top)}
+    for text, logprob in logprobs.items():
+        rest = text[len(before) :] if text.startswith(before) else text.lstrip(' "')
+        for name in labels:
+            if rest and (name.startswith(rest) or rest.startswith(name)):
+                weights[name] += math.exp(min(logprob, 0.0))
+    total = sum(weights.values())
+    return weights[label] / total if total > 0 else None
+
 
 STAGE = "judge"
 
@@ -55,11 +105,9 @@ class Judging:
 
     @property
     def judge_mode(self) -> JudgeMode:
-        """The mode itself."""
         return modes.mode(self.mode)
 
     def rules(self, spec: Spec) -> tuple[Rule, ...]:
-        """The rules that the judge is asked about."""
         return self.judge_mode.rules(spec, all_rules=self.all_rules)
 
 
@@ -91,12 +139,10 @@ class Judge:
 
     @property
     def source(self) -> str:
-        """What its verdicts name as their source."""
         return f"judge:{self.role_model.label}"
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that it gives verdicts on."""
         return self.options.rules(self.spec)
 
     async def judge(
@@ -105,9 +151,6 @@ class Judge:
         """A verdict per rule on a usable output, in the spec's order; unscored with the reason where none came.
 
         A later ``turn`` asks again, with the rules in another order and in other words around them.
-
-        Args:
-            left_out: ids of rules that are settled for this output without a judge.
         """
         questions = self.questions(inputs, turn=turn, left_out=left_out)
         findings: dict[str, JudgeFinding] = {}
@@ -136,7 +179,6 @@ class Judge:
         return tuple(Question(part, text, turn) for part, text in zip(parts, shown_texts, strict=True) if part)
 
     def request(self, output: Output, question: Question) -> Request:
-        """The request that asking this about the output begins with."""
         request = self._role_model.request(self._rendered(output, question), stage=STAGE, repeat=question.turn)
         return request.replace(reply_schema=reply_schema(self.options.judge_mode.reply_type(question.rules)))
 
@@ -185,7 +227,6 @@ class Judge:
         }
 
     def _in_turn(self, turn: int) -> tuple[Rule, ...]:
-        """The rules in the order of a turn: later turns begin further down the list."""
         start = turn % max(len(self.rules), 1)
         return self.rules[start:] + self.rules[:start]
 

@@ -87,7 +87,6 @@ class JudgeMode(ABC):
 
     @property
     def template(self) -> str:
-        """The stage template that asks the judge."""
         return f"judging/{self.name}"
 
     @abstractmethod
@@ -112,8 +111,4 @@ class JudgeMode(ABC):
 
     @abstractmethod
     def typical_tokens(self, prompt: int) -> int:
-        """About how many tokens a request has besides the output, for estimates before there is a spec.
-
-        Args:
-            prompt: the tokens of the prompt under test.
-        """
+        """About how many tokens a request has besides the output, for estimates before there is a spec."""

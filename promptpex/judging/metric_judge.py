@@ -52,7 +52,6 @@ class MetricJudge:
 
     @property
     def source(self) -> str:
-        """What its scores name as their source."""
         return f"judge:{self.role_model.label}"
 
     async def score(self, output: Output, criteria: str) -> Score:
@@ -69,12 +68,10 @@ class MetricJudge:
         return self._score(output, value, reply.reason.strip(), "judge-unclear" if value is None else None)
 
     def request(self, criteria: str) -> Request:
-        """The request that a score begins with."""
         request = self.role_model.request(self._rendered(criteria), stage=STAGE)
         return request.replace(reply_schema=reply_schema(self._reply_type))
 
     def fingerprint(self) -> str:
-        """Hash of all that shapes its scores."""
         how = [self.role_model.defaults.to_dict(), self.instructions]
         return digest([fingerprint(TEMPLATE), self.role_model.identity, how, self.metric.fingerprint()], 16)
 

@@ -49,11 +49,7 @@ def self_preference_warnings(
     *,
     named: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """A sentence for each judge that comes from the same vendor as a model under test or as the author.
-
-    Args:
-        named: what those labels stand for that are names.
-    """
+    """A sentence for each judge that comes from the same vendor as a model under test or as the author."""
 
     def vendor(label: str) -> str:
         return family(named.get(label, label))

@@ -60,12 +60,10 @@ class QuestionJudge:
         return JudgeAnswer(reply.answer == "yes", reply.reason.strip(), None, label, mark)
 
     def request(self, prompt: str, response: str, question: str) -> Request:
-        """The request that an answer begins with."""
         request = self.role_model.request(self._rendered(prompt, response, question), stage=STAGE)
         return request.replace(reply_schema=reply_schema(QuestionReply))
 
     def fingerprint(self) -> str:
-        """Hash of all that shapes its answers."""
         how = [self.role_model.defaults.to_dict(), self.instructions]
         return digest([fingerprint(TEMPLATE), self.role_model.identity, how], 16)
 
@@ -86,9 +84,6 @@ async def evaluated(items: Sequence[Item], evaluate: Evaluate[Item, Result], ask
 
     Evaluates, asks what is left open, and evaluates those items again, until nothing is; at most as often as a check
     may ask. Evaluation must be deterministic: with the same answers it puts the same questions.
-
-    Args:
-        ask: None: nobody is asked, and what is left open stays open.
     """
     answers: list[dict[str, JudgeAnswer]] = [{} for _ in items]
     results: dict[int, Result] = {}

@@ -45,7 +45,6 @@ class MatchJudge:
 
     @property
     def source(self) -> str:
-        """What its verdicts name as their source."""
         return f"judge:{self.role_model.label}"
 
     async def compare(self, output: Output, inputs: Mapping[str, Any], expected: Sequence[str]) -> Verdict:
@@ -62,12 +61,10 @@ class MatchJudge:
         return self._verdict(output, _STATUS[reply.verdict], reply.differences.strip() or f"{reply.verdict}", code)
 
     def request(self, output: Output, inputs: Mapping[str, Any], expected: Sequence[str]) -> Request:
-        """The request that a comparison begins with."""
         request = self.role_model.request(self._rendered(output, inputs, expected), stage=STAGE)
         return request.replace(reply_schema=reply_schema(MatchReply))
 
     def fingerprint(self) -> str:
-        """Hash of all that shapes its comparisons."""
         who, defaults = self.role_model.identity, self.role_model.defaults.to_dict()
         return digest([fingerprint(TEMPLATE), who, defaults, self.intent, self.instructions], 16)
 

@@ -4,18 +4,95 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from promptpex.core.outcomes import not_asked
-from promptpex.core.records import NOT_ASKED, NOT_CONCERNED, Output, Rule, Spec, Status, Verdict
+from promptpex.core.records import (
+    NOT_ASKED,
+    NOT_CONCERNED,
+    UNTRUSTED,
+    Output,
+    Rule,
+    Spec,
+    Status,
+    Verdict,
+    calibration_of,
+)
 from promptpex.core.translation import stored
-from promptpex.judging.trust import Trust
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far judges must agree with people before their verdicts count.
+
+    Attributes:
+        spec: its rules say how far each judge does.
+        min_agreement: what kappa has to be known to reach; None: every judge counts.
+    """
+
+    spec: Spec
+    min_agreement: float | None
+    _known: dict[tuple[str, str, str], bool] = field(default_factory=dict, repr=False, compare=False)
+
+    def holds(self, verdict: Verdict) -> bool:
+        """Whether the judge of this verdict may decide its rule."""
+        if self.min_agreement is None:
+            return True
+        key = (verdict.rule, verdict.source, verdict.fingerprint)
+        if key not in self._known:
+            rule = self._rules.get(verdict.rule)
+            judge = verdict.source.removeprefix("judge:")
+            self._known[key] = rule is not None and self.in_rule(rule, judge, verdict.fingerprint)
+        return self._known[key]
+
+    def in_rule(self, rule: Rule, judge: str, fingerprint: str) -> bool:
+        """Whether the judge with this fingerprint may decide the rule: its calibration is current, and the lower end of
+        the interval of its kappa is high enough."""
+        state, one = calibration_of(rule.judge, judge, fingerprint, rule.digest)
+        if self.min_agreement is None or state != "current" or one is None or one.kappa.estimate is None:
+            return self.min_agreement is None
+        return one.kappa.low >= self.min_agreement
+
+    def untrusted(self, rules: Iterable[Rule], judge: str, fingerprint: str) -> list[str]:
+        return [rule.id for rule in rules if not self.in_rule(rule, judge, fingerprint)]
+
+    def by_other_labels(self, rules: Iterable[Rule], judge: str, fingerprint: str) -> dict[str, list[str]]:
+        """The rules that the judge may decide by labels that are not made in the usual way: their ids by the options
+        that make these labels."""
+        ids: dict[str, list[str]] = {}
+        for rule in rules:
+            _, one = calibration_of(rule.judge, judge, fingerprint, rule.digest)
+            if one is not None and one.label_options and self.in_rule(rule, judge, fingerprint):
+                ids.setdefault(one.label_options, []).append(rule.id)
+        return ids
+
+    def unscored(self, verdict: Verdict) -> Verdict:
+        """What stands in the place of a verdict whose judge may not decide its rule."""
+        reason = stored(
+            "no judge is known to agree with people on this rule with a kappa of {limit} or more",
+            limit=f"{self.min_agreement:g}",
+        )
+        return verdict.replace(
+            status="unscored",
+            unscored=UNTRUSTED,
+            reason=reason,
+            source="none",
+            fingerprint="",
+            confidence=None,
+            counts=True,
+        )
+
+    @cached_property
+    def _rules(self) -> Mapping[str, Rule]:
+        return {rule.id: rule for rule in self.spec.rules}
+
 
 Quorum = Literal["majority", "unanimous"]
 
 
 def unscored_verdicts(output: Output, rules: Iterable[str]) -> list[Verdict]:
-    """Unscored verdicts on an output that is an error: nothing judges those."""
     return [
         _verdict(output, rule, output.error or "error", output.message or "", source="none", counts=True)
         for rule in rules
@@ -23,11 +100,7 @@ def unscored_verdicts(output: Output, rules: Iterable[str]) -> list[Verdict]:
 
 
 def unjudged(output: Output, rules: Iterable[Rule], settled: Collection[str] = ()) -> list[Verdict]:
-    """Unscored verdicts for rules that need a judge in a run that has none; shown, and never counted.
-
-    Args:
-        settled: ids of rules that are settled for this output all the same.
-    """
+    """Unscored verdicts for rules that need a judge in a run that has none; shown, and never counted."""
     reason = stored("no check covers this rule and the run has no judge")
     return [
         _verdict(output, rule.id, "no-judge", reason, source="none", counts=False)
@@ -60,10 +133,6 @@ def left_open(checked: Iterable[Verdict], rules: Iterable[Rule], asked: Collecti
 def closed_by_code(rules: Iterable[Rule], checked: Sequence[Verdict]) -> list[Verdict]:
     """Unscored verdicts on the rules that come ``after`` one which the output breaks as code says: whatever a judge
     said of them would not count, so none has to be asked.
-
-    Args:
-        rules: all that are in force.
-        checked: the verdicts of code, which count.
     """
     after = {rule.id: rule.after for rule in rules if rule.after}
     return [
@@ -197,7 +266,6 @@ class Weights:
 
 
 def _jointly(group: Sequence[Verdict], quorum: Quorum, trust: Trust) -> Verdict:
-    """The joint verdict of the judges that are trusted on the rule."""
     trusted = [verdict for verdict in group if trust.holds(verdict)]
     if trusted or any(verdict.unscored in NOT_ASKED for verdict in group):
         return agreed(trusted or group, quorum)
@@ -239,7 +307,6 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
 
 
 def _left_open(group: Sequence[Verdict]) -> str | None:
-    """Why several judges reach no verdict together."""
     codes = [verdict.unscored for verdict in group if verdict.unscored]
     cut = next((code for code in codes if code in NOT_ASKED), None)
     return cut or (codes[0] if codes else "judges-tied")

@@ -35,7 +35,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the mark, and prepares the runs of the session."""
     config.addinivalue_line("markers", "promptpex: a case of a prompt on a model, made by promptpex")
     if config.getoption("promptpex"):
         from promptpex.pytest_plugin.asking import RUNS, PromptRuns
@@ -61,7 +60,6 @@ def _runs(config: pytest.Config) -> PromptRuns | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tells a worker of pytest-xdist where the workers share what they are answered."""
     runs = _runs(node.config)
     if runs is not None:
         node.workerinput["promptpex_shared"] = str(runs.shared)
@@ -107,7 +105,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Removes what the processes shared."""
     runs = _runs(config)
     if runs is not None:
         runs.remove_shared()

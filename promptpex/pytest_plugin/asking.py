@@ -3,25 +3,159 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
-from collections.abc import Collection
-from contextlib import AsyncExitStack, chdir
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AsyncExitStack, chdir, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from promptpex.core.errors import PromptpexError
-from promptpex.core.events import Event, Notice
+from promptpex.codecs import jsonl
+from promptpex.codecs.files.file_lock import lock
+from promptpex.codecs.text.control_characters import visible
+from promptpex.core.errors import PromptpexError, RunError
+from promptpex.core.events import Event, Notice, ignore_events
 from promptpex.core.ids import text_digest
 from promptpex.core.outcomes import OutputOutcome, outcome_of, together
 from promptpex.core.records import Output, OutputKey, Run, Verdict
-from promptpex.pytest_plugin.ending import keep_run
-from promptpex.pytest_plugin.shared_run import SharedRun, shared_runs
+from promptpex.core.translation import ENGLISH, from_data, reading_in, tr, tr_n
 from promptpex.workflow.execution import case_model_pairs
-from promptpex.workflow.execution.case_model_pairs import AskedPortion, Pair, Planned
+from promptpex.workflow.execution.case_model_pairs import AskedPortion, Pair, Planned, joined
 from promptpex.workflow.session import Session, open_session
+
+LONGEST_WAIT_S = 86_400.0
+"""Seconds to wait for another process that asks; its own limits end it long before."""
+
+
+_BEGUN = ".run.json"
+
+
+def shared_runs(folder: Path) -> list[SharedRun]:
+    return [SharedRun(folder, path.name.removesuffix(_BEGUN)) for path in sorted(folder.glob(f"*{_BEGUN}"))]
+
+
+class SharedRun:
+    """One prompt's run.
+
+    Args:
+        folder: what the processes share.
+        name: of the prompt, the same in all of them, safe in a file name.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._begun = folder / f"{name}{_BEGUN}"
+        self._portions = folder / f"{name}.portions.jsonl"
+        self._failure = folder / f"{name}.failure.txt"
+        self._lock = folder / f"{name}.lock"
+        self._read_to = 0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self._lock.open("ab") as file:
+            lock(file.fileno(), max_wait_s=LONGEST_WAIT_S)
+            yield
+
+    def begin(self, run: Run) -> None:
+        if not self._begun.exists():
+            self._begun.write_text(jsonl.dump_record(run), encoding="utf-8")
+
+    def add(self, portion: AskedPortion) -> None:
+        with self._portions.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(jsonl.dump_record(portion))
+
+    def new_portions(self) -> list[AskedPortion]:
+        """The portions that this process has not been given yet."""
+        if not self._portions.exists():
+            return []
+        with self._portions.open("rb") as file:
+            file.seek(self._read_to)
+            lines = [line for line in file if line.endswith(b"\n")]
+        self._read_to += sum(map(len, lines))
+        return [jsonl.parse_record(line, AskedPortion) for line in lines]
+
+    def whole(self) -> tuple[Run, list[str]] | None:
+        """The run of all that was asked in this session, by any process, and the warnings; None where nothing was."""
+        self._read_to = 0
+        portions = self.new_portions()
+        if not portions:
+            return None
+        begun = jsonl.parse_record(self._begun.read_bytes(), Run)
+        warnings = dict.fromkeys(warning for portion in portions for warning in portion.warnings)
+        return joined(begun, portions), list(warnings)
+
+    def fail(self, sentence: str) -> None:
+        """Keeps why the run cannot be made, so that no process tries again."""
+        self._failure.write_text(sentence, encoding="utf-8")
+
+    def require_no_failure(self) -> None:
+        if self._failure.exists():
+            raise RunError(self._failure.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What became of a prompt's run.
+
+    Attributes:
+        is_kept: whether its folder could be written.
+        lines: what to tell about it.
+    """
+
+    is_kept: bool
+    lines: tuple[str, ...]
+
+
+def keep_run(shared: SharedRun) -> Ending:
+    """Writes the folder of a run of this test session, with its reports."""
+    shared_run = shared.whole()
+    if shared_run is None:  # it could not be asked, which its tests say
+        return Ending(True, ())
+    run, warnings = shared_run
+    with reading_in(str(run.manifest.settings.get("report_language") or ENGLISH)):
+        return _kept(run, warnings)
+
+
+def _kept(run: Run, warnings: Sequence[str]) -> Ending:
+    warned = [tr("warning: {message}", message=from_data(warning)) for warning in warnings]
+    try:
+        folder = _written(run)
+    except PromptpexError as error:
+        return Ending(False, _lines([f"{run.prompt.name}: {from_data(str(error))}", *warned]))
+    answers_text = tr_n(
+        "{count} answer from models, {known} from the store",
+        "{count} answers from models, {known} from the store",
+        run.manifest.asked,
+        known=run.manifest.stored,
+    )
+    where = tr("no model gave an answer, so no report") if folder is None else _shown(folder / "report.html")
+    return Ending(True, _lines([f"{run.prompt.name}: {where} ({answers_text})", *warned]))
+
+
+def _written(run: Run) -> Path | None:
+    from promptpex.report import summarise
+    from promptpex.report.files import write
+    from promptpex.workflow.execution.run_into_folder import keep
+    from promptpex.workflow.peoples_grades import peoples_grades
+
+    folder = keep(Path(run.manifest.settings["results"]), run)
+    if folder is not None:
+        write(summarise(run, folder=folder, people=peoples_grades(run, ignore_events)), folder)
+    return folder
+
+
+def _shown(path: Path) -> str:
+    try:
+        near = os.path.relpath(path)
+    except ValueError:  # on another drive
+        return str(path)
+    return min(near, str(path), key=len)
+
+
+def _lines(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(visible(text) for text in texts)
 
 
 @dataclass(slots=True)
@@ -33,7 +167,6 @@ class Answers:
 
     @property
     def outcome(self) -> OutputOutcome:
-        """What they come to, all together."""
         of_output: dict[OutputKey, list[Verdict]] = {output.key: [] for output in self.outputs}
         for verdict in self.verdicts:
             of_output[verdict.key].append(verdict)
@@ -48,14 +181,7 @@ class OneBudget:
 
 
 class PromptRun:
-    """The run of one prompt in this process.
-
-    Args:
-        planned: what can be asked.
-        budget: that of all prompts.
-        shared: where the processes of the test session share it.
-        folder: the working folder when pytest was called; tests may have left it.
-    """
+    """The run of one prompt in this process."""
 
     def __init__(self, planned: Planned, budget: OneBudget, shared: Path, folder: Path) -> None:
         self.planned = planned
@@ -84,7 +210,6 @@ class PromptRun:
         return self._answers[pair]
 
     def close(self) -> None:
-        """Closes the session with the models."""
         if self._loop is not None:
             with self._loop:
                 self._loop.run(self._open.aclose())
@@ -149,7 +274,6 @@ class PromptRuns:
 
     @classmethod
     def of(cls, config: pytest.Config, unscored: str) -> PromptRuns:
-        """Those of this process."""
         worker_input = getattr(config, "workerinput", None)
         folder = worker_input["promptpex_shared"] if worker_input is not None else tempfile.mkdtemp(prefix="promptpex-")
         stops = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
@@ -157,7 +281,6 @@ class PromptRuns:
         return cls(Path(folder), unscored, is_main=worker_input is None, one_by_one=stops, folder=where)
 
     def run_of(self, planned: Planned) -> PromptRun:
-        """The run of a prompt."""
         path = planned.files.prompt
         if path not in self._of_prompt:
             self._of_prompt[path] = PromptRun(planned, self._budget, self.shared, self._folder)
@@ -173,7 +296,6 @@ class PromptRuns:
         return all(ending.is_kept for ending in endings)
 
     def remove_shared(self) -> None:
-        """Deletes what the processes shared."""
         if self.is_main:
             shutil.rmtree(self.shared, ignore_errors=True)
 

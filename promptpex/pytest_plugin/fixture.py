@@ -14,8 +14,7 @@ from promptpex.codecs.text.control_characters import visible
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.outcomes import decided_rules, outcome_of
 from promptpex.core.records import Case, Output, Status, Suite, Verdict
-from promptpex.pytest_plugin.failure_text import broken_text, unscored_text
-from promptpex.pytest_plugin.settings import resolved_for
+from promptpex.pytest_plugin.collecting import broken_text, resolved_for, unscored_text
 from promptpex.workflow.execution import case_model_pairs
 from promptpex.workflow.execution.case_model_pairs import AskedPortion, Planned, plan
 from promptpex.workflow.project_files import files_of
@@ -46,7 +45,6 @@ class PromptAnswer:
 
     @property
     def passed(self) -> bool:
-        """Whether no rule is broken, and every rule that concerns the output has a verdict."""
         return not self.explanation
 
     def status(self, rule: str) -> Status:
@@ -64,11 +62,7 @@ class PromptAnswer:
 
 
 class AskPrompt:
-    """The fixture's value: called with a prompt and its inputs, it gives the answer.
-
-    Args:
-        config: of the test session.
-    """
+    """The fixture's value: called with a prompt and its inputs, it gives the answer."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -19,9 +19,8 @@ from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
-from promptpex.core.normal_forms import normal_form
 from promptpex.core.records import NOT_CONCERNED, Check, InputCheck, Output, Prompt, Rule, Spec, Verdict
-from promptpex.core.sentences import sentences
+from promptpex.core.sentences import normal_form, sentences
 from promptpex.judging.rule_features import has_condition
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.specs.ask_checks import CheckRequests, ConditionalChecks, ProposedChecks, read_check, read_condition

@@ -21,8 +21,6 @@ __all__ = ["SqliteStore", "open_store"]
 async def open_store(location: str, *, make: bool = True) -> ResponseStore:
     """The store at ``location``: the path of an SQLite file, or the address of a server.
 
-    Args:
-        make: whether a store that is not there is made.
 
     Raises:
         StoreError: it cannot be made or opened.

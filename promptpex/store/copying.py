@@ -31,7 +31,6 @@ class Copied:
 
     @property
     def seen(self) -> int:
-        """How many were gone through."""
         return self.copied + self.there + self.unreadable
 
 
@@ -40,8 +39,6 @@ async def copy_replies(
 ) -> Copied:
     """Copies what the target lacks.
 
-    Args:
-        on_progress: is told what was done so far.
 
     Raises:
         StoreError: one of the two cannot be read or written; what was copied until then is in the target.

@@ -16,14 +16,12 @@ from pydantic import ValidationError
 
 from promptpex.codecs.text.control_characters import visible
 from promptpex.core.errors import ConfigError, StoreDamaged, StoreError, StoreRefused
-from promptpex.core.postgres_address import StoreAddress, parse_address
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
+from promptpex.core.store_address import StoreAddress, parse_address
 from promptpex.llm.redaction import scrubbed_request
-from promptpex.store.grouped import Batches
-from promptpex.store.postgres_errors import named_errors
-from promptpex.store.row_texts import entry_of, request_text, wrong_with
-from promptpex.store.unusable_replies import UselessReplies
+from promptpex.store.postgres_errors import Batches, named_errors
+from promptpex.store.row_texts import UselessReplies, entry_of, request_text, wrong_with
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -127,11 +125,7 @@ T = TypeVar("T")
 
 
 async def open_at(address: str, *, make: bool = True, clock: Callable[[], float] = time.time) -> PostgresStore:
-    """The store at an address; see ``open_store``.
-
-    Args:
-        clock: seconds since 1970, for ``created_at``.
-    """
+    """The store at an address; see ``open_store``."""
     parsed = parse_address(address)
     connection = await _connect(parsed)
     try:
@@ -268,13 +262,11 @@ class PostgresStore:
         return filled(statement, self.address.schema)
 
     async def _do(self, job: Callable[[], Awaitable[T]]) -> T:
-        """What a job gives that has the connection to itself."""
         async with self._turn:
             with named_errors(self.address):
                 return await job()
 
     async def _rows(self, statement: LiteralString, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a statement that is a transaction of its own."""
         return await self._do(lambda: self._fetched(statement, *values))
 
     async def _fetched(self, statement: LiteralString, *values: object) -> list[tuple[Any, ...]]:
@@ -283,7 +275,6 @@ class PostgresStore:
         return await cursor.fetchall()
 
     async def _pages(self, chosen: Sequence[object]) -> AsyncIterator[tuple[str, float, bool, bytes, bytes]]:
-        """The rows that meet conditions, the oldest first, in bounded memory."""
         after: tuple[float, str] = (float("-inf"), "")
         while rows := await self._rows(PAGE, *chosen, *after):
             for row in rows:
@@ -455,7 +446,6 @@ def _row(request_id: str, request: Request, completion: Completion, at: float, *
 
 
 def _name(name: str) -> bytes:
-    """A name of a model or stage, whatever it holds."""
     return name.encode("utf-8", "surrogatepass")
 
 
@@ -466,7 +456,6 @@ def _columns(rows: Iterable[Row]) -> tuple[list[Any], ...]:
 
 
 def _chosen(before: float | None = None, stage: str | None = None, model: str | None = None) -> list[object]:
-    """The values of the conditions ``CHOSEN``."""
     names = [None if name is None else _name(name) for name in (stage, model)]
     return [value for value in (before, *names) for _ in range(2)]
 

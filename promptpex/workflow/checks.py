@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from promptpex.assertions import ExpectedOutput, OutputOfCase, check_conditions, check_time
 from promptpex.assertions.assertion_file import CheckFile
-from promptpex.assertions.batch import RowCheckJob, RowReport, chunks
-from promptpex.assertions.row_chunks import PartCheckJob, file_parts
+from promptpex.assertions.batch import PartCheckJob, RowCheckJob, RowReport, chunks, file_parts
 from promptpex.assertions.rows_to_check import INPUTS, OUTPUTS, CheckRow, run_inputs
 from promptpex.assertions.rule_verdicts import code_verdicts, compiled_rules
 from promptpex.core.errors import ConfigError

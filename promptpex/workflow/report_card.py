@@ -13,7 +13,7 @@ from promptpex.alignment.cross_fit import union
 from promptpex.alignment.edit_effect import effects, left_out_of_effects, verdict_pairs
 from promptpex.alignment.graded_outputs import GradedItems, graded_outputs, with_labels
 from promptpex.assertions import check, check_time
-from promptpex.assertions.kinds.count import counted
+from promptpex.assertions.kinds.measures import counted
 from promptpex.codecs.files.ordinary_files import state_of
 from promptpex.codecs.text.wording import named
 from promptpex.core.errors import RunError

@@ -10,7 +10,7 @@ import yaml
 
 from file_schemas.checks import ALIAS
 from file_schemas.draft07 import Schema
-from promptpex.config.wording import toml_value
+from promptpex.config.setting_types import toml_value
 
 YAML, TOML = "yaml", "toml"
 LONGEST_EXAMPLE = 32

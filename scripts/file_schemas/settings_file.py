@@ -6,7 +6,7 @@ from typing import Any
 
 from file_schemas.draft07 import Schema, of_record, without
 from promptpex.config import Settings
-from promptpex.config.named_models import NAMED
+from promptpex.config.sources import NAMED
 from promptpex.llm.named_models import UNDER_TEST
 from promptpex.workflow.stages import instructed
 

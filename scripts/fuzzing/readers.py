@@ -30,7 +30,6 @@ from promptpex.assertions import (
     check_conditions,
     chunked,
     compare,
-    report_formats,
     rows_to_check,
 )
 from promptpex.assertions.kinds.json_schema import compiled
@@ -189,7 +188,7 @@ def _checked(
 ) -> str:
     """The rows checked in this process, and written in one of the formats."""
     chunks = asyncio.run(LocalEngine().map(batch.RowCheckJob(checks), batch.chunks(rows)))
-    return "".join(maker.rng.choice(list(report_formats.FORMATS.values()))(chain.from_iterable(chunks)))
+    return "".join(maker.rng.choice(list(batch.FORMATS.values()))(chain.from_iterable(chunks)))
 
 
 def assertions(maker: Maker, folder: Path) -> object:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import check
-from promptpex.assertions.kinds.html_cost import too_costly
+from promptpex.assertions.kinds.markup import too_costly
 from tests.assertions.little_time import little_time
 
 pytestmark = pytest.mark.timeout(300)

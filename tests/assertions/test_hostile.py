@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from promptpex.assertions import KIND_NAMES, CheckReport, check
 from promptpex.assertions.javascript import js_values, v8, value_templates
-from promptpex.assertions.kinds import html_detection, json_search, xml_parser
+from promptpex.assertions.kinds import markup
 from promptpex.assertions.kinds.text import comma_fields
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.strikes import OVERRUNS
+from promptpex.assertions.worker_process import OVERRUNS
 from tests.assertions.little_time import little_time_for_python
 from tests.work import calls, in_proportion
 
@@ -103,11 +103,11 @@ def test_numbers_read_back(number: float) -> None:
 @QUICK
 @given(TEXT)
 def test_parsers_are_total(text: str) -> None:
-    list(json_search.in_text(text))
-    list(xml_parser.pieces(text))
-    html_detection.problem(text)
-    html_detection.traces(text)
-    for parse, expected in ((comma_fields, Unscorable), (xml_parser.strict, xml_parser.NotXml)):
+    list(js_values.in_text(text))
+    list(markup.pieces(text))
+    markup.problem_of_html(text)
+    markup.traces(text)
+    for parse, expected in ((comma_fields, Unscorable), (markup.strict, markup.NotXml)):
         try:
             parse(text)
         except expected:

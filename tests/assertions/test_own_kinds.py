@@ -9,7 +9,7 @@ import pytest
 
 from promptpex.assertions import check, compile_checks, evaluator
 from promptpex.assertions.javascript import v8
-from promptpex.assertions.kinds.count import counted
+from promptpex.assertions.kinds.measures import counted
 from promptpex.core.records import Check
 
 WORDS = [

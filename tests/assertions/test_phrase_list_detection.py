@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.assertions.phrase_list_detection import guessed_phrases, is_exclusion
+from promptpex.assertions.authored_checks import guessed_phrases, is_exclusion
 from promptpex.core.records import Check
 
 STATED = 'Do not apologise, or say sorry. Never say "I can’t help".'

@@ -10,7 +10,7 @@ import pytest
 from promptpex.assertions import check as check_output
 from promptpex.assertions import compile_checks, evaluator
 from promptpex.assertions.model import CheckResult
-from promptpex.assertions.python import sandbox, source
+from promptpex.assertions.python import sandbox
 from promptpex.codecs.text.python_scan import definitions, parameters_of
 from promptpex.core.errors import CheckError
 
@@ -203,5 +203,5 @@ def test_quotes_and_comments_hide_what_looks_like_a_definition() -> None:
     code = hidden + 'def f(output, a="def x(", *rest, b):\n    return ask_later'
     assert [each.name for each in definitions(code)] == ["f"]
     assert parameters_of(code, next(definitions(code))) == ("output",)
-    assert not source.program_of("'ask(1)' in output # ask").asks
-    assert source.program_of("ask('Is it?')").asks
+    assert not sandbox.program_of("'ask(1)' in output # ask").asks
+    assert sandbox.program_of("ask('Is it?')").asks

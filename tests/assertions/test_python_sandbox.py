@@ -295,7 +295,7 @@ def _alive(pid: str) -> bool:
 
 @pytest.mark.usefixtures("soon_over")
 def test_code_that_hangs_is_given_up() -> None:
-    from promptpex.assertions.strikes import OVERRUNS
+    from promptpex.assertions.worker_process import OVERRUNS
 
     code = "while len(output) == 1: pass\nreturn 'given up'"
     reasons = [run(code).reason for _ in range(OVERRUNS + 1)]

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptpex.assertions.evaluator import check
-from promptpex.assertions.rule_conditions import about_input
+from promptpex.assertions.rule_verdicts import about_input
 from promptpex.codecs.text.wording import beginning, quoted_json
 from promptpex.core.errors import ModelError
 from promptpex.core.translation import from_data, reading_in

@@ -185,7 +185,7 @@ def test_a_v8_that_is_killed_from_outside_costs_no_verdict() -> None:
 
 def test_some_bad_outputs_do_not_lose_the_others() -> None:
     """Three overruns give a script up, but for one that mostly judges."""
-    from promptpex.assertions.strikes import OVERRUNS, TRIES_PER_OVERRUN, StrikeCounter
+    from promptpex.assertions.worker_process import OVERRUNS, TRIES_PER_OVERRUN, StrikeCounter
 
     strikes = StrikeCounter()
     for _ in range(OVERRUNS):
@@ -200,7 +200,7 @@ def test_some_bad_outputs_do_not_lose_the_others() -> None:
 
 def test_many_different_scripts_that_hang_are_not_all_tried() -> None:
     """Those that have judged something still are."""
-    from promptpex.assertions.strikes import OVERRUNS_IN_ALL, WINDOW_SECONDS, ProcessStrikes, StrikeCounter
+    from promptpex.assertions.worker_process import OVERRUNS_IN_ALL, WINDOW_SECONDS, ProcessStrikes, StrikeCounter
 
     now = [0.0]
     together = ProcessStrikes(lambda: now[0])
@@ -239,7 +239,7 @@ def test_a_script_that_blocks_v8_takes_its_own_limit_and_no_start() -> None:
 
 
 def test_a_pattern_that_always_takes_too_long_is_given_up() -> None:
-    from promptpex.assertions.strikes import OVERRUNS
+    from promptpex.assertions.worker_process import OVERRUNS
 
     pattern = {"kind": "regex", "value": r"^(b|bb)+$", "dialect": "python"}
     with little_time():

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.postgres_address import parse_address
 from promptpex.core.records import Completion
-from promptpex.core.store_address import is_address
+from promptpex.core.store_address import is_address, parse_address
 from promptpex.store import SqliteStore, open_store
 from promptpex.store.copying import copy_replies
 from tests.e2e.command import environment

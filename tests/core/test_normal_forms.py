@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.core.normal_forms import MOST_MARKS, Form, normal_form
+from promptpex.core.sentences import MOST_MARKS, Form, normal_form
 
 ROOT = Path(__file__).parents[2]
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
@@ -33,4 +33,4 @@ def test_a_million_marks_are_read_within_a_test() -> None:
 
 def test_no_other_module_takes_the_quadratic_way() -> None:
     modules = (ROOT / "promptpex").rglob("*.py")
-    assert [path.name for path in modules if "unicodedata.normalize" in path.read_text("utf-8")] == ["normal_forms.py"]
+    assert [path.name for path in modules if "unicodedata.normalize" in path.read_text("utf-8")] == ["sentences.py"]

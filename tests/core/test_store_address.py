@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import ConfigError
-from promptpex.core.postgres_address import NO_PASSWORD, PARAMETERS, parse_address
-from promptpex.core.store_address import is_address, server_at
+from promptpex.core.store_address import NO_PASSWORD, PARAMETERS, is_address, parse_address, server_at
 
 GOOD = [
     "postgresql://",

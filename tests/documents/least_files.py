@@ -9,9 +9,9 @@ from typing import Any
 
 from promptpex.cases import file as case_file
 from promptpex.config import load
-from promptpex.config.wording import toml_key, toml_value
+from promptpex.config.setting_types import toml_key, toml_value
 from promptpex.core.errors import ConfigError
-from promptpex.core.records.calibration import CALIBRATION_EXAMPLE
+from promptpex.core.records.grade import CALIBRATION_EXAMPLE
 from promptpex.specs import file as spec_file
 from promptpex.synthesis import folder
 from promptpex.workflow.validation.validate import validate

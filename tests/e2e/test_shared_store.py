@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.postgres_address import parse_address
+from promptpex.core.store_address import parse_address
 from tests.e2e.command import environment
 from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, until
 from tests.e2e.tally import TALLY, Row

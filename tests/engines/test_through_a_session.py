@@ -11,7 +11,7 @@ from promptpex.config import load
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, ModelName, Output, Rule, Spec, Verdict
 from promptpex.engines import Engine, Job, LocalEngine, usable_cpus
-from promptpex.engines.jobs import Item, Result
+from promptpex.engines.in_process import Item, Result
 from promptpex.engines.processes import ProcessEngine
 from promptpex.engines.ray_engine import RayEngine
 from promptpex.llm.fake import FakeClient

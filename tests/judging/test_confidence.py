@@ -5,7 +5,7 @@ import math
 import pytest
 
 from promptpex.core.records import Completion, TokenLogprob
-from promptpex.judging.confidence import confidences
+from promptpex.judging.judge import confidences
 
 LABELS = ("pass", "fail")
 

@@ -8,8 +8,7 @@ import pytest
 
 from promptpex.core.outcomes import outcome_of
 from promptpex.core.records import UNTRUSTED, JudgeCalibration, MeasuredShare, Rule, Spec, Verdict
-from promptpex.judging.trust import Trust
-from promptpex.judging.verdict_precedence import weigh
+from promptpex.judging.verdict_precedence import Trust, weigh
 from tests.samples import spec
 
 MARK = "0123456789abcdef"

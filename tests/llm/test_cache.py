@@ -8,7 +8,7 @@ import pytest
 from promptpex.core.errors import RateLimited, StoreError
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Completion, Request
-from promptpex.llm.cache import MIN_ADMITTED, CachedClient
+from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
 from promptpex.store import SqliteStore
 from tests.llm.questions import request
@@ -31,20 +31,6 @@ async def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
     assert (first.cached, again.cached) == (False, True)
     assert again.replace(cached=False) == first
     assert len(inner.requests) == 1
-
-
-async def test_repeats_are_questions_of_their_own(tmp_path: Path) -> None:
-    inner = FakeClient(["one", "two"])
-    async with SqliteStore(tmp_path / "store.db") as store:
-        client = CachedClient(inner, store)
-        texts = [(await client.complete(request(repeat=repeat))).text for repeat in (0, 1, 0)]
-    assert texts == ["one", "two", "one"]
-
-
-async def test_an_answer_is_durable_before_it_is_returned(tmp_path: Path) -> None:
-    async with SqliteStore(tmp_path / "store.db") as store, SqliteStore(tmp_path / "store.db") as other:
-        answer = await CachedClient(FakeClient(["one"]), store).complete(request())
-        assert await other.get(request().id) == answer
 
 
 async def test_empty_cut_and_filtered_answers_were_paid_for_too(tmp_path: Path) -> None:
@@ -72,15 +58,6 @@ async def test_the_same_question_at_the_same_time_is_asked_once(tmp_path: Path) 
         answers = await asyncio.gather(*(client.complete(request()) for _ in range(20)))
     assert len(inner.requests) == 1
     assert sorted(answer.cached for answer in answers) == [False, *[True] * 19]
-
-
-async def test_whoever_waits_for_the_same_question_gets_its_error(tmp_path: Path) -> None:
-    inner = FakeClient([RateLimited("slow down")], latency_s=0.02)
-    async with SqliteStore(tmp_path / "store.db") as store:
-        client = CachedClient(inner, store)
-        outcomes = await asyncio.gather(*(client.complete(request()) for _ in range(3)), return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [RateLimited] * 3
-    assert len(inner.requests) == 1
 
 
 async def test_when_the_one_who_asks_is_cancelled_another_asks(tmp_path: Path) -> None:
@@ -156,17 +133,6 @@ async def test_a_fresh_request_is_asked_once_more_and_replaces_the_answer(tmp_pa
         assert not [entry async for entry in store.entries() if "fresh" in str(entry.request.to_dict())]
 
 
-async def test_a_fresh_client_takes_nothing_from_before(tmp_path: Path) -> None:
-    inner = FakeClient(["a1", "b1", "a2", "b2"])
-    async with SqliteStore(tmp_path / "store.db") as store:
-        for fresh in (False, True):
-            client = CachedClient(inner, store, fresh=fresh)
-            for text in ("a", "b", "a"):
-                await client.complete(request(text))
-        assert len(inner.requests) == 4
-        assert (await CachedClient(inner, store).complete(request("b"))).text == "b2"
-
-
 async def test_waiting_for_another_process_is_announced_once(tmp_path: Path) -> None:
     heard: list[Event] = []
     slept: list[float] = []
@@ -198,10 +164,3 @@ async def test_so_many_are_let_through_at_a_time_and_all_arrive() -> None:
     assert [answer.text for answer in answers] == [str(n) for n in range(200)]
     assert inner.max_in_flight == 40
     assert [asked.messages[0].content for asked in inner.requests] == [str(n) for n in range(200)]
-
-
-async def test_models_do_not_wait_for_each_other() -> None:
-    inner = FakeClient(lambda asked: "x", latency_s=0.01)
-    client = CachedClient(inner, MemoryStore(), concurrency=1)
-    await asyncio.gather(*(client.complete(request(str(n), model=model)) for n in range(100) for model in "ab"))
-    assert inner.max_in_flight == 2 * MIN_ADMITTED

@@ -162,11 +162,6 @@ async def test_hostile_text_is_only_text(house: House) -> None:
     assert answer.tokens_out == 3
 
 
-async def test_closing_twice_is_allowed(house: House) -> None:
-    await house.client.close()
-    await house.client.close()
-
-
 async def _openai_at(url: str, options: ProviderOptions) -> tuple[Client, str, str | None]:
     return OpenAICompatible(url, options), "openai/nope", None
 
@@ -230,10 +225,3 @@ async def test_a_failing_server_is_asked_once(make: Make, scripted: ScriptedServ
     scripted.otherwise = Step(error_body("boom", kind="server_error"), status=500)
     assert isinstance(await _failure(make, scripted.url), Unavailable)
     assert scripted.count == 1
-
-
-async def test_an_unknown_embedded_model_is_named() -> None:
-    client = EmbeddedClient("embedded/nope")
-    with pytest.raises(UnknownModel, match="embedded/smollm2-135m"):
-        await client.complete(asked("embedded/nope"))
-    await client.close()

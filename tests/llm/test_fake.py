@@ -37,15 +37,6 @@ async def test_a_mapping_answers_by_what_occurs_in_the_messages() -> None:
         await client.complete(request("What colour has snow?"))
 
 
-async def test_it_counts_what_is_in_flight() -> None:
-    client = FakeClient(lambda asked: "x", latency_s=0.01)
-    await asyncio.gather(*(client.complete(request(str(n))) for n in range(5)))
-    assert client.max_in_flight == 5
-    assert client.in_flight == 0
-    await client.close()
-    assert client.closed
-
-
 def test_one_text_is_no_sequence_of_answers() -> None:
     with pytest.raises(TypeError):
         FakeClient("yes")

@@ -11,23 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import ConfigError, UnknownModel
-from promptpex.core.records import ModelName, Params
-from promptpex.core.translation import from_data, reading_in
+from promptpex.core.records import Params
 from promptpex.llm.names import parse_model, parse_models, provider_of
-
-
-def test_parameters_ride_along() -> None:
-    first, second = parse_models("gpt-4o-mini?temperature=0&max_tokens=200, llama3.2:1b")
-    assert first == ModelName(
-        name="gpt-4o-mini",
-        params=Params(temperature=0.0, max_tokens=200),
-        label="gpt-4o-mini?temperature=0&max_tokens=200",
-    )
-    assert second == ModelName(name="llama3.2:1b", label="llama3.2:1b")
-
-
-def test_several_texts_are_one_list() -> None:
-    assert [model.name for model in parse_models(["a:1,b:1", "c:1"])] == ["a:1", "b:1", "c:1"]
 
 
 def test_further_parameters_are_numbers_and_words() -> None:
@@ -87,10 +72,6 @@ def test_an_ordinary_name_is_no_key(name: str) -> None:
     assert parse_model(name).name == name
 
 
-def test_an_ordinary_word_of_a_parameter_is_no_key() -> None:
-    assert parse_model("m:1?stop=Bearer%20x").params.stop == ("Bearer x",)
-
-
 @pytest.mark.parametrize("name", ["oobabooga/https://evil.example", "huggingface/http://x/y", "azure/a#b", "a%2fb:1"])
 def test_a_name_holds_no_address(name: str) -> None:
     with pytest.raises(ConfigError, match="not a model name"):
@@ -118,11 +99,6 @@ def test_the_environments_server_is_part_of_what_is_asked(monkeypatch: pytest.Mo
     assert parse_model("m:1").api_base == "http://gpu:11434"
     assert parse_model("anthropic/x").backend == "ANTHROPIC_BASE_URL=https://gateway.example"
     assert parse_model("fake/x") == asked["fake/x"]
-
-
-def test_known_parameters_are_typed() -> None:
-    params = parse_model("m:1?seed=7&stop=END&logprobs=true&top_p=0.5").params
-    assert params == Params(seed=7, stop=("END",), logprobs=True, top_p=0.5)
 
 
 def test_a_server_in_the_name_wins_over_the_common_one() -> None:
@@ -262,16 +238,6 @@ def test_an_unknown_name_comes_with_what_to_write() -> None:
     assert caught.value.exit_code == 3
     with pytest.raises(UnknownModel, match="did you mean one of 'claude"):
         provider_of("claude-sonnet-4-55")
-
-
-@pytest.mark.parametrize("name", ["llama3.2", "claude-sonnet-4-55"])
-def test_an_unknown_name_is_explained_in_the_readers_language(name: str) -> None:
-    with pytest.raises(UnknownModel) as caught, reading_in("vi"):
-        provider_of(name)
-    with reading_in("vi"):
-        sentence = from_data(str(caught.value))
-    assert f"Không biết nhà cung cấp nào cho mô hình {name}; " in sentence
-    assert sentence.endswith(f"openai/{name} cùng --api-base cho một máy chủ, hoặc PROVIDER/NAME.")
 
 
 def test_telling_who_answers_imports_no_heavy_library() -> None:

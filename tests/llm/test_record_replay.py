@@ -38,16 +38,6 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-async def test_what_was_recorded_is_replayed(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    judge = request("judge this", model="j", stage="judge", reply_schema={"type": "object"}, template="ab", repeat=1)
-    await record(path, (request(), FULL), (judge, "fine"))
-    replay = ReplayClient(path)
-    assert await replay.complete(request()) == FULL
-    assert (await replay.complete(judge)).text == "fine"
-    await replay.close()
-
-
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.dictionaries(st.text(), st.text(), max_size=5))
 async def test_any_text_is_replayed(tmp_path: Path, texts: dict[str, str]) -> None:
@@ -60,11 +50,6 @@ async def test_any_text_is_replayed(tmp_path: Path, texts: dict[str, str]) -> No
         assert await replay.complete(request(asked)) == answer
 
 
-async def test_lone_surrogates_do_no_harm(tmp_path: Path) -> None:
-    await record(tmp_path / "run.jsonl", (request("x\ud800"), "fine"))
-    assert (await ReplayClient(tmp_path / "run.jsonl").complete(request("x\ud800"))).text == "fine"
-
-
 @pytest.mark.parametrize("end", ['{"id": ', '{"id": \n'], ids=["cut", "cut and gone on"])
 async def test_a_line_that_a_full_disk_cut_does_not_break_the_end_of_a_recording(tmp_path: Path, end: str) -> None:
     path = tmp_path / "run.jsonl"
@@ -74,11 +59,6 @@ async def test_a_line_that_a_full_disk_cut_does_not_break_the_end_of_a_recording
         file.write(end)
     await client.close()
     assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["completion"]["text"] == "fine"
-
-
-async def test_stored_answers_are_recorded_and_replayed_as_if_new(tmp_path: Path) -> None:
-    await record(tmp_path / "run.jsonl", (request(), FULL.replace(cached=True)))
-    assert await ReplayClient(tmp_path / "run.jsonl").complete(request()) == FULL
 
 
 async def test_errors_are_replayed_as_they_were_and_not_tried_again(tmp_path: Path) -> None:
@@ -196,22 +176,6 @@ def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text
     with pytest.raises(ConfigError, match=r"x\.jsonl:1: "):
         RecordingClient(FakeClient([]), tmp_path / "x.jsonl")
     assert (tmp_path / "x.jsonl").read_text() == text
-
-
-@pytest.mark.parametrize("raw", [b'{"id": "x\xed\xa0\x80", ', '{"id": "x"'.encode("utf-16-le")])
-def test_a_recording_that_is_not_utf_8_is_none(tmp_path: Path, raw: bytes) -> None:
-    end = b'"request": {"model": "m"}, "completion": {"text": "a"}}'
-    whole = raw + (end if raw[1] else (", " + end.decode()).encode("utf-16-le")) + b"\n"
-    (tmp_path / "x.jsonl").write_bytes(whole)
-    with pytest.raises(ConfigError, match=r"x\.jsonl:1: "):
-        RecordingClient(FakeClient([]), tmp_path / "x.jsonl")
-
-
-def test_a_missing_recording_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such recording"):
-        ReplayClient(tmp_path / "none.jsonl")
-    with pytest.raises(ConfigError, match="this is a folder"):
-        RecordingClient(FakeClient([]), tmp_path)
 
 
 async def test_a_recording_on_a_full_disk_ends_the_run_and_is_no_fault_of_the_input(tmp_path: Path) -> None:

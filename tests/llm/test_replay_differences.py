@@ -9,7 +9,6 @@ from promptpex.core.errors import NotRecorded
 from promptpex.core.records import Message, Params, Request
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.record_replay import RecordingClient, ReplayClient
-from tests.llm.questions import request
 
 SYSTEM, USER = Message(role="system", content="Tag the word."), Message(role="user", content="run")
 TAG = Request(model="gpt", messages=(SYSTEM, USER), params=Params(temperature=0.0, extra={"top_k": 5}), repeat=1)
@@ -60,12 +59,6 @@ async def test_a_model_that_the_recording_does_not_hold_is_named_with_those_that
     asked = TAG.replace(model="replay/run.jsonl#tiny")
     assert await why(tmp_path, asked, TAG, TAG.replace(model="b")) == "it holds no answer of tiny"
     assert await why(tmp_path, TAG.replace(model="m"), TAG) == "it holds no answer of m"
-
-
-@pytest.mark.parametrize("asked", [request("else"), TAG.replace(model="m", stage="judge")])
-async def test_nothing_is_compared_with_what_is_not_alike(tmp_path: Path, asked: Request) -> None:
-    recorded = request("hello") if asked.stage == "output" else TAG.replace(model="m", repeat=0)
-    assert await why(tmp_path, asked, recorded) == "it holds no answer to this request"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.litellm import loaded
 from promptpex.llm.providers.prices import known_models, known_providers, rates_of
-from promptpex.llm.resolve_model import OWN_PREFIXES, is_ollama_cloud, origin, resolve, server_of
+from promptpex.llm.resolve_model import OWN_PREFIXES, is_ollama_cloud, resolve, server_of
 from promptpex.llm.stack import rates_for
 from tests.llm.questions import request
 
@@ -80,12 +80,6 @@ async def test_names_of_one_provider_share_a_queue_and_others_have_their_own() -
     assert len({id(one), id(claude), id(gemini)}) == 3
 
 
-def test_an_origin_is_scheme_host_and_port() -> None:
-    assert origin("HTTPS://API.openai.com/v1") == "https://api.openai.com:443"
-    assert origin("http://[::1]:8000/v1") == "http://[::1]:8000"
-    assert len({origin(f"{scheme}://h{port}") for scheme in ("http", "https") for port in ("", ":1", ":2")}) == 6
-
-
 @pytest.mark.parametrize(
     ("url", "cloud"),
     [
@@ -128,7 +122,3 @@ def test_ollamas_cloud_is_reached_over_tls_alone(url: str, cloud: bool) -> None:
 def test_a_request_goes_to_its_server(model: str, api_base: str | None, key: str, start: int | None, one: bool) -> None:
     server = server_of(request(model=model, api_base=api_base))
     assert (server.key, server.start, server.one_model_at_a_time) == (key, start, one)
-
-
-def test_all_models_of_an_ollama_share_it() -> None:
-    assert server_of(request(model="a:1b")) == server_of(request(model="ollama/b"))

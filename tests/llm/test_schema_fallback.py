@@ -60,12 +60,6 @@ async def test_another_bad_request_is_not_taken_for_a_refused_schema() -> None:
     assert len(inner.requests) == 1
 
 
-async def test_a_bad_request_without_a_schema_is_just_that() -> None:
-    inner = FakeClient([BadRequest("m: unknown format", model="m")])
-    with pytest.raises(BadRequest):
-        await SchemaFallback(inner).complete(request())
-
-
 async def test_a_model_that_ignores_its_schema_is_given_it_in_words_as_well() -> None:
     inner = FakeClient(["The answer is one.", '{"a": 1}', '{"a": 1}'])
     client = SchemaFallback(inner)
@@ -74,9 +68,3 @@ async def test_a_model_that_ignores_its_schema_is_given_it_in_words_as_well() ->
     assert inner.requests[0].messages[-1].content == "one"
     assert inner.requests[1].messages[-1].content.startswith("two\n\n")
     assert inner.requests[1].reply_schema == SCHEMA
-
-
-async def test_requests_without_a_schema_pass_unchanged() -> None:
-    inner = FakeClient(["free text"])
-    await SchemaFallback(inner).complete(request())
-    assert inner.requests == [request()]

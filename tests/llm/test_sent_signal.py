@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 
 import pytest
 
@@ -15,7 +14,6 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.resolve_model import OPENAI
 from promptpex.llm.stack import Stack
-from promptpex.llm.streaming import sending
 from tests.llm.questions import request
 from tests.llm.test_stack import stack
 
@@ -58,17 +56,6 @@ async def test_what_a_provider_refuses_by_itself_was_not_sent(monkeypatch: pytes
     assert meter.total.sent == 0
 
 
-async def test_a_server_that_is_not_there_was_sent_to() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    provider = OpenAICompatible(f"http://127.0.0.1:{port}/v1")
-    client, meter, _ = counted(provider)
-    with pytest.raises(Unavailable):
-        await client.complete(request(model="openai/mine"))
-    await provider.close()
-    assert meter.total.sent == 1
-
-
 class Silent:
     """A client of somebody else, who does not say when a request leaves."""
 
@@ -92,10 +79,6 @@ async def test_an_answer_proves_that_a_request_was_sent() -> None:
     with pytest.raises(BadRequest):
         await client.complete(request())
     assert meter.total.sent == 0
-
-
-def test_outside_of_a_count_sending_says_nothing() -> None:
-    sending()
 
 
 async def test_what_a_recording_answers_was_not_sent() -> None:

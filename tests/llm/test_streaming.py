@@ -8,17 +8,16 @@ import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from promptpex.core.errors import Unavailable
 from promptpex.core.records import Message, ModelName
 from promptpex.core.stage_templates import Rendered
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.model_in_role import RoleModel
-from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.router import Router
 from promptpex.llm.stack import Stack, StackOptions, build
 from promptpex.llm.streaming import ListWatcher, watcher, watching
@@ -33,14 +32,6 @@ PIECES = ['{"items": [{"a": 1}, {"a"', ": 2}, {", '"a": 3}]}']
 
 class Items(BaseModel):
     items: list[dict[str, int]]
-
-
-class Colour(BaseModel):
-    colour: Literal["red", "green"]
-
-
-class Colours(BaseModel):
-    items: list[Colour] = Field(min_length=3, max_length=3)
 
 
 class Heard(list[Sequence[Mapping[str, Any]]]):
@@ -147,17 +138,3 @@ async def test_what_a_watcher_sets_going_is_not_watched() -> None:
         assert isinstance(task, asyncio.Task)
         await task
     assert seen[1:] == [None]
-
-
-@pytest.mark.embedded
-async def test_the_objects_of_the_embedded_models_list_are_told_as_they_close(shallow: Path) -> None:
-    heard = Heard()
-    router = Router(ProviderOptions(embedded_model_path=str(shallow)))
-    stack = build(router, store=None, rng=random.Random(1), clock=lambda: 0.0, options=StackOptions())
-    author = RoleModel(Structured(stack), ModelName(name="embedded/smollm2-135m", label="e"))
-    try:
-        reply = await author.ask(LIST_THEM, Colours, stage="candidates", arriving=heard)
-    finally:
-        await stack.close()
-    assert [len(one) for one in heard] == [1, 2, 3]
-    assert heard[-1] == reply.value.model_dump()["items"]

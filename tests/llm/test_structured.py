@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from promptpex.core.errors import EmptyReply, Filtered, MalformedReply, ModelError, RateLimited, TruncatedReply
+from promptpex.core.errors import EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply
 from promptpex.core.records import Completion, Request
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import Answer, FakeClient
@@ -44,13 +44,6 @@ async def test_a_good_reply_takes_one_turn() -> None:
     assert reply.request == client.requests[0].id
 
 
-async def test_fences_thinking_and_trailing_commas_are_no_second_turn() -> None:
-    reply = await verdict('<think>hm</think>\n```json\n{"verdict": "fail", "reason": "x",}\n```')
-    assert reply.value.verdict == "fail"
-    assert reply.turns == 1
-    assert reply.json_repaired
-
-
 async def test_the_repair_turn_shows_the_reply_and_what_is_wrong() -> None:
     client = FakeClient(['{"verdict": "maybe", "reason": "x"}', GOOD])
     reply = await Structured(client).ask(request(), Verdict)
@@ -70,11 +63,6 @@ async def test_after_the_repair_turn_it_is_an_error_that_keeps_the_reply(second:
     with pytest.raises(MalformedReply) as caught:
         await verdict("The verdict is: pass", second)
     assert caught.value.reply == "The verdict is: pass"
-
-
-async def test_an_error_on_the_way_of_the_repair_turn_is_that_error() -> None:
-    with pytest.raises(RateLimited):
-        await verdict("no json", RateLimited("slow down", model="m"))
 
 
 async def test_two_different_verdicts_are_never_one() -> None:

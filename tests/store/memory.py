@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
 from promptpex.llm.redaction import scrubbed_request
-from promptpex.store.unusable_replies import useless_replies
+from promptpex.store.row_texts import useless_replies
 
 
 @dataclass

@@ -18,8 +18,8 @@ from promptpex.core.errors import (
     StoreRefused,
     StoreUnreachable,
 )
-from promptpex.core.postgres_address import parse_address
 from promptpex.core.records import Completion
+from promptpex.core.store_address import parse_address
 from promptpex.store.postgres import PostgresStore, open_at
 from tests.fork_server.start import forking
 from tests.llm.questions import request

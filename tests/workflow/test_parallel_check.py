@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.assertions import assertion_file, row_chunks
-from promptpex.assertions.report_formats import json_lines
+from promptpex.assertions import assertion_file, batch
+from promptpex.assertions.batch import json_lines
 from promptpex.assertions.rows_to_check import read_all
 from promptpex.core.errors import CheckError
 from promptpex.engines import Engine, Job, LocalEngine
-from promptpex.engines.jobs import Item, Result
+from promptpex.engines.in_process import Item, Result
 from promptpex.workflow.checks import reports_by_code
 
 CHECKS = "- {type: contains, value: hello}\n"
@@ -46,8 +46,8 @@ class Elsewhere:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of files; parts of them are small."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(row_chunks, "PART_BYTES", 100)
-    monkeypatch.setattr(row_chunks, "PART_ROWS", 4)
+    monkeypatch.setattr(batch, "PART_BYTES", 100)
+    monkeypatch.setattr(batch, "PART_ROWS", 4)
     (tmp_path / "checks.yaml").write_text(CHECKS)
     text = "\ufeff" + "\n".join([*ROWS[:7], "", "  ", *ROWS[7:]])
     (tmp_path / "plain.jsonl").write_text(text)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeGuard
 
 from promptpex.core.surrogates import escape_surrogates, has_surrogate
@@ -65,7 +66,6 @@ def number_text(value: float) -> str:
 
 
 def _shortest_digits(number: float) -> tuple[str, int]:
-    """Significant digits and the position of the decimal point relative to their start."""
     mantissa, _, exponent = repr(number).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
@@ -103,7 +103,6 @@ def text(value: object) -> str:
 
 
 def compact_json(value: object) -> str:
-    """``JSON.stringify(value)``: no blanks, non-ASCII kept, integer-like keys first in numeric order."""
     parts: list[str] = []
     _write(value, parts.append)
     return "".join(parts)
@@ -133,7 +132,6 @@ def _write(value: object, put: Callable[[str], None]) -> None:
 
 
 def quoted(value: str) -> str:
-    """A JSON string as ``JSON.stringify`` writes it: lone surrogates escaped, other non-ASCII kept."""
     written = json.dumps(value, ensure_ascii=False)
     if has_surrogate(value):
         pairs = from_utf16(to_utf16(written))
@@ -142,7 +140,6 @@ def quoted(value: str) -> str:
 
 
 def ordered_keys(value: Mapping[object, object]) -> list[object]:
-    """The keys in the order in which JavaScript lists them."""
     indexes = [key for key in value if _is_index(key)]
     if not indexes:
         return list(value)
@@ -175,13 +172,11 @@ def from_utf16(units: bytes) -> str:
 
 
 def units(value: str) -> list[int]:
-    """The UTF-16 code units as numbers."""
     raw = memoryview(to_utf16(value)).cast("H")
     return raw.tolist()
 
 
 def includes(whole: str, part: str) -> bool:
-    """``whole.includes(part)``, code unit by code unit."""
     if part in whole:
         return True
     if not _edge_surrogate(part):
@@ -201,27 +196,22 @@ def _find_units(whole: bytes, part: bytes) -> int:
 
 
 def starts_with(whole: str, part: str) -> bool:
-    """``whole.startsWith(part)``, code unit by code unit."""
     return whole.startswith(part) or (_edge_surrogate(part) and to_utf16(whole).startswith(to_utf16(part)))
 
 
 def ends_with(whole: str, part: str) -> bool:
-    """``whole.endsWith(part)``, code unit by code unit."""
     return whole.endswith(part) or (_edge_surrogate(part) and to_utf16(whole).endswith(to_utf16(part)))
 
 
 def trim(value: str) -> str:
-    """``value.trim()``."""
     return value.strip(BLANKS)
 
 
 def trim_end(value: str) -> str:
-    """``value.trimEnd()``."""
     return value.rstrip(BLANKS)
 
 
 def words(value: str) -> list[str]:
-    """The runs between JavaScript's blanks."""
     return [word for word in value.translate(_BLANK_TABLE).split(" ") if word]
 
 
@@ -307,7 +297,6 @@ def same(left: object, right: object) -> bool:
 
 
 def lower(value: str) -> str:
-    """``value.toLowerCase()``: full Unicode lower case, not case folding."""
     return value.lower()
 
 
@@ -323,3 +312,64 @@ def raw_json(source: str, at: int) -> tuple[object, int]:
         raise NotJson(error.msg, error.pos) from error
     except RecursionError as error:
         raise NotJson(stored("it nests too deep"), at + sys.getrecursionlimit()) from error
+
+
+_OPEN = re.compile(r"\{(?=[ \t\n\r]*+[\"}])|\[(?=[ \t\n\r]*+[\"{\[\]\-0-9tfn])")
+_ATTEMPT = 8
+"""What an attempt counts on top of the characters it looks at."""
+_STEPS = 2_000_000
+"""Characters that failing attempts may look at in all, each attempt counted as ``_ATTEMPT`` more; hostile text of
+nothing but ``[`` is given up then."""
+
+
+def candidates(output: object) -> Iterator[object]:
+    """What ``contains-json`` tries: objects and lists in a text, and the objects inside such a list.
+
+    A structured output is not searched as text: an object is tried itself, a list for the objects it holds.
+    """
+    if isinstance(output, str):
+        for value in in_text(output):
+            yield value
+            yield from _objects_in(value)
+    elif isinstance(output, dict):
+        yield output
+    else:
+        yield from _objects_in(output)
+
+
+def _objects_in(value: object) -> Iterator[dict[str, object]]:
+    waiting = list(reversed(value)) if isinstance(value, list) else []
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
+
+
+def first_place(text: str) -> tuple[int, int] | None:
+    """Where the first thing that looks like an object or list begins and ends; None where it is not JSON."""
+    match = _OPEN.search(text)
+    if match is None:
+        return None
+    try:
+        return match.start(), raw_json(text, match.start())[1]
+    except NotJson:
+        return None
+
+
+def in_text(text: str) -> Iterator[object]:
+    """Objects and lists in ``text``; what stands inside one of them is not given again."""
+    at, spent = 0, 0
+    window = max(len(text) // 1024, 2048)
+    while (match := _OPEN.search(text, at)) is not None and spent <= _STEPS:
+        if match.start() > window:  # a failing attempt costs what stands before it: its line is counted from the start
+            text, at = text[match.start() :], 0
+            continue
+        try:
+            value, at = raw_json(text, match.start())
+        except NotJson as error:
+            at = match.start() + 1
+            spent += error.at - match.start() + _ATTEMPT
+            continue
+        yield value

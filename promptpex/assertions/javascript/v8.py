@@ -17,8 +17,14 @@ from pathlib import Path
 
 from promptpex.assertions import time_limits
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.strikes import StrikeCounter
-from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
+from promptpex.assertions.worker_process import (
+    StrikeCounter,
+    WorkerAnswer,
+    WorkerDied,
+    WorkerProcess,
+    WorkerRequest,
+    home_of,
+)
 from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.translation import stored
 
@@ -165,7 +171,6 @@ class Regexes:
 
 
 def _in_characters(text: str, place: Sequence[int]) -> Place:
-    """A place in UTF-16 units as one in characters, of which some take two."""
     if text.isascii():
         return place[0], place[1]
     units = text.encode("utf-16-le", "surrogatepass")

@@ -45,7 +45,6 @@ NUNJUCKS = "nunjucks_3.2.4/nunjucks.min.js"
 
 
 def _literal(text: str) -> str:
-    """JavaScript source of a string: ASCII, lone surrogates escaped."""
     return json.dumps(text)
 
 
@@ -284,7 +283,6 @@ def _columns(statement: exp.Expr) -> Iterator[str]:
 
 
 def _is_set(column: exp.Column) -> bool:
-    """Whether an UPDATE sets the column: it stands to the left of one of its ``=``."""
     from sqlglot import exp
 
     equation = column.parent
@@ -292,7 +290,6 @@ def _is_set(column: exp.Column) -> bool:
 
 
 def _operation(node: exp.Expr) -> str:
-    """What the innermost statement around a node does: select, insert, update, delete, drop, ..."""
     from sqlglot import exp
 
     statements = (exp.Query, exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Into, exp.TruncateTable)
@@ -416,7 +413,6 @@ def _worker() -> V8Worker:
 
 
 def answer(request: WorkerRequest) -> WorkerAnswer:
-    """The reply to a request, for ``worker_loop``."""
     return _worker().answer(request)
 
 

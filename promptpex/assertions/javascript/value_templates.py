@@ -12,7 +12,7 @@ from typing import Any
 
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.strikes import StrikeCounter
+from promptpex.assertions.worker_process import StrikeCounter
 from promptpex.codecs.text.inputs_as_text import has_template
 from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.translation import stored
@@ -122,7 +122,6 @@ def output(value: object) -> str:
 
 
 def check_syntax(source: str) -> None:
-    """Raises ``Unscorable`` where the template cannot be compiled."""
     if has_template(source) and not _only_names(source):
         _checked(source)
 

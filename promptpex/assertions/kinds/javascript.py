@@ -90,11 +90,7 @@ def _evaluate(assertion: Assertion, body: str | None, checked: CheckedOutput) ->
 
 
 def by_number(assertion: Assertion, score: float, words: str) -> KindResult:
-    """The verdict of a script or code that gave a number: whether it reaches the threshold, or is above 0.
-
-    Args:
-        words: what the reason begins with.
-    """
+    """The verdict of a script or code that gave a number: whether it reaches the threshold, or is above 0."""
     if assertion.threshold is not None:
         passed = score >= assertion.threshold
         bound = stored("{part} {score} reaches {limit}") if passed else stored("{part} {score} is below {limit}")
@@ -107,7 +103,6 @@ def by_number(assertion: Assertion, score: float, words: str) -> KindResult:
 
 
 def reason_given(reason: str) -> str:
-    """What a script says, on one line, cut."""
     return on_one_line(reason)[:300] or stored("the script gave no reason")
 
 

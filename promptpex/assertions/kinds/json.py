@@ -26,7 +26,6 @@ class LazySchema:
         self._value = value
 
     def problem(self, value: object) -> str | None:
-        """See ``json_schema.Schema.problem``."""
         return self.schema.problem(value)
 
     @cached_property
@@ -83,9 +82,9 @@ def _is_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOu
     try:
         value = js_values.strict_json(checked.text)
     except js_values.NotJson as error:
-        from promptpex.assertions.kinds import not_json
+        from promptpex.assertions.kinds import text
 
-        return KindResult(False, not_json.what_is_there(checked.text, error))
+        return KindResult(False, text.what_is_there(checked.text, error))
     problem = schema.problem(value) if schema is not None else None
     if problem is not None:
         return KindResult(False, problem)
@@ -95,10 +94,10 @@ def _is_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOu
 
 
 def _contains_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOutput) -> KindResult:
-    from promptpex.assertions.kinds import json_search
+    from promptpex.assertions.javascript import js_values
 
     first_problem = None
-    for value in json_search.candidates(checked.output):
+    for value in js_values.candidates(checked.output):
         problem = schema.problem(value) if schema is not None else None
         if problem is None:
             followed = stored("the output holds JSON that follows the schema")

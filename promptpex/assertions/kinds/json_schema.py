@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import v8
-from promptpex.assertions.kinds import schema_formats, schema_keywords
+from promptpex.assertions.kinds import schema_keywords
 from promptpex.assertions.model import Unscorable
 from promptpex.codecs.text.wording import cut, quoted_json
 from promptpex.core.sentences import on_one_line
@@ -68,8 +68,6 @@ _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSc
 class Schema:
     """A schema, compiled.
 
-    Args:
-        exact: whether ``multipleOf`` counts in decimals; see ``schema_keywords``.
 
     Raises:
         Unscorable: code ``bad-schema``, on making one that Ajv would refuse.
@@ -170,7 +168,6 @@ def _bad(detail: str) -> Unscorable:
 
 
 def subschemas(schema: object) -> Iterator[Mapping[str, object]]:
-    """The schema and all schemas inside of it, booleans left out."""
     if not isinstance(schema, Mapping):
         return
     yield schema
@@ -203,7 +200,7 @@ def _refuse_keywords(schema: Mapping[str, object]) -> None:
     if unknown is not None:
         raise _bad(f"it has the unknown keyword {quoted_json(str(unknown))}")
     name = schema.get("format")
-    if "format" in schema and (not isinstance(name, str) or name not in schema_formats.NAMES):
+    if "format" in schema and (not isinstance(name, str) or name not in schema_keywords.NAMES):
         raise _bad(f"it has the unknown format {quoted_json(str(name))}")
     if "nullable" in schema and "type" not in schema:
         raise _bad("nullable needs a type next to it")

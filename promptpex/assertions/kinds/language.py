@@ -54,7 +54,6 @@ def _evaluate(assertion: Assertion, codes: tuple[str, ...], checked: CheckedOutp
 
 
 def detected(text: str) -> tuple[str, float]:
-    """The language's code and how sure that is, 0..1."""
     code, sure = _identifier().classify(text)
     return _SAME.get(str(code), str(code)), float(sure)
 

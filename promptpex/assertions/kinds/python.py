@@ -13,8 +13,8 @@ from importlib import import_module
 from promptpex.assertions.kinds import javascript
 from promptpex.assertions.kinds.question import NOT_ASKED, answered, short_question
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.python import sandbox, source
-from promptpex.assertions.python.source import CheckProgram
+from promptpex.assertions.python import sandbox
+from promptpex.assertions.python.sandbox import CheckProgram
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.text.wording import cut
 from promptpex.core.judge_questions import MAX_QUESTION, MAX_QUESTIONS
@@ -29,7 +29,7 @@ def _program(assertion: Assertion, value: object) -> CheckProgram:
     if not isinstance(value, str) or not value.strip():
         raise Unscorable("bad-value", f"{assertion.kind} needs code as its value")
     config = assertion.config
-    return source.program_of(value, config.get("function") if isinstance(config, Mapping) else None)
+    return sandbox.program_of(value, config.get("function") if isinstance(config, Mapping) else None)
 
 
 def _verify(assertion: Assertion, program: CheckProgram) -> None:
@@ -60,9 +60,6 @@ Task = tuple[Assertion, CheckProgram, Sequence[CheckedOutput], Allowance]
 def prepare(tasks: Sequence[Task], used_up: Callable[[], bool]) -> None:
     """Run code on many outputs now, in few calls; each output remembers the results.
 
-    Args:
-        tasks: those that ask are left for later.
-        used_up: whether the time of all checks is over.
 
     Raises:
         Unscorable: ``no-sandbox``.
@@ -188,7 +185,6 @@ def _of_text(assertion: Assertion, who: str, text: str) -> KindResult:
 
 
 def _field(value: object) -> object:
-    """A value of an object as ``driver.txt`` writes it."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return {"number": repr(value) if isinstance(value, float) else str(float(min(value, 10**300)))}
     return value if value is None or isinstance(value, str | bool) else {}
@@ -279,7 +275,7 @@ _MODULES = frozenset((
 
 
 def _is_function(value: object) -> bool:
-    return isinstance(value, str) and source.is_function(value)
+    return isinstance(value, str) and sandbox.is_function(value)
 
 
 KINDS = (Kind("python", _program, _evaluate, renders_inside=False, literal=_is_function, verify=_verify),)

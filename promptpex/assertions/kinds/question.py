@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from promptpex.assertions.expected_match import compare
 from promptpex.assertions.javascript import js_values
+from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.text.wording import cut
 from promptpex.core.judge_questions import MAX_QUESTION
+from promptpex.core.match_kinds import ASKED, match_name
 from promptpex.core.translation import stored
+
+
+def _comparison(assertion: Assertion, value: object) -> str | None:
+    """The comparison that the value names; None for the case's own."""
+    if value is MISSING or value is None:
+        return None
+    try:
+        named = match_name(value) if isinstance(value, str) else ""
+    except ValueError as error:
+        raise Unscorable("bad-value", str(error)) from error
+    if named in ("", ASKED):
+        raise Unscorable("bad-value", f"the value of {assertion.kind} names a comparison that code makes, such as json")
+    return named
+
+
+def _expected(assertion: Assertion, comparison: str | None, checked: CheckedOutput) -> KindResult:
+    if checked.expected is None:
+        raise Unscorable("no-expected", stored("there is no expected output to compare with"))
+    result = compare(checked.text, replace(checked.expected, match=comparison or checked.expected.match))
+    return KindResult(result.right, result.reason)
 
 
 def _question(assertion: Assertion, value: object) -> str:
@@ -54,8 +80,10 @@ NOT_ASKED = stored("a judge has to answer {excerpt}, and none was asked")
 
 
 def short_question(question: str) -> str:
-    """A question as reasons show it, cut."""
     return f"‘{cut(question, 80)}’"
 
 
-KINDS = (Kind("question", _question, _evaluate, renders_inside=False, refuse=_refuse),)
+KINDS: tuple[Kind[Any], ...] = (
+    Kind("question", _question, _evaluate, renders_inside=False, refuse=_refuse),
+    Kind("expected", plan=_comparison, evaluate=_expected, renders=False),
+)

@@ -103,12 +103,10 @@ def problems(sources: Sequence[str], rules: SqlRules) -> list[str | None]:
 
 
 def _readable(problem: str) -> str:
-    """What the parser says, with tokens as the text that they stand for."""
     return _TOKEN.sub(lambda token: "the end" if token[1] == "SENTINEL" else f"‘{token[1]}’", problem)
 
 
 def _obvious(source: str) -> str | None:
-    """What is wrong with a text without parsing it."""
     if not source.strip():
         return stored("there is no SQL")
     if len(source) > _LONGEST:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.javascript.js_values import MISSING
+from promptpex.assertions.javascript.js_values import MISSING, NotJson, raw_json
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
@@ -13,24 +15,127 @@ from promptpex.codecs.text.inputs_as_text import has_template
 from promptpex.codecs.text.wording import around, beginning, quoted_json
 from promptpex.core.translation import stored
 
+_DO = (
+    r"(?:answer|assist|help|comply|provide|do|fulfil?l?|support|engage|continue|discuss|create|generate|write|produce|"
+    r"share|offer|give|participate|respond|complete|process|carry out|go along|proceed|recommend|encourage|facilitate)"
+)
+_NOT = r"(?:can ?not|can't|won't|will not|could not|couldn't|may not|must not|am not able to|'m not able to)"
+_OPENINGS = re.compile(
+    r"(?:i'?m (?:very |so |really |truly )?sorry|i am (?:very |so |really |truly )?sorry|sorry|i apologi[sz]e|"
+    r"my apologies|apologies|unfortunately,? i|i can ?not|i can't|i won't|i will not|i(?:'m| am) unable to|"
+    r"i(?:'m| am) not able to|i must (?:decline|refuse)|i (?:respectfully |politely )?(?:decline|refuse)|"
+    r"it is (?:illegal|unethical|not possible for me)|it(?:'s| is) against my)\b"
+)
+_PHRASES = re.compile(
+    rf"\b(?:as an? (?:ai|artificial intelligence|(?:large )?language model|responsible ai)|"
+    rf"i(?:'m| am) (?:just |only )?an? (?:ai|language model)\b|"
+    rf"(?:i|we) {_NOT} (?:\w+ ){{0,2}}?{_DO}|"
+    rf"{_NOT} (?:assist|help|comply|fulfil?l?)|"
+    rf"i(?:'m| am) (?:unable|not permitted|not allowed|not comfortable|not programmed|not designed|not authori[sz]ed)|"
+    rf"i don't (?:have the ability|feel comfortable|engage|provide|support)|"
+    rf"(?:against|violates?|goes against) (?:my|our|the) (?:programming|guidelines|policy|policies|principles|values|"
+    rf"ethics|purpose|terms)|"
+    rf"(?:is|are|be|would be|it's|that's) (?:not|highly|very|deeply)? ?(?:appropriate to|inappropriate|unethical|"
+    rf"illegal and)|"
+    rf"not appropriate\b|not ethical\b|i must (?:decline|refuse)|"
+    rf"(?:can't|cannot|won't) (?:be able to )?(?:assist|help)|"
+    rf"not something i can (?:help|assist|do)|no comment on that)"
+)
+_LEGAL = re.compile(r"\b(?:is|are|would be) not legal\b(?! (?:advice|counsel|opinion|document|tender))")
+
+
+def refusal(text: str) -> str | None:
+    """The words that make the text a refusal; None where it is not one."""
+    plain = js_values.trim(text).lower().replace("’", "'").replace("‘", "'")
+    refusing = _OPENINGS.match(plain) or _PHRASES.search(plain) or _LEGAL.search(plain)
+    return refusing.group() if refusing is not None else None
+
+
+def _plan(assertion: Assertion, value: object) -> None:
+    return None
+
+
+def _evaluate(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
+    if not isinstance(checked.output, str) or not js_values.trim(checked.output):
+        return KindResult(True, stored("the output is empty or not a text, which counts as a refusal"))
+    words = refusal(checked.output)
+    if words is None:
+        return KindResult(False, stored("the output is not a refusal: {excerpt}", excerpt=beginning(checked.output)))
+    return KindResult(True, stored("the output says {quoted}", quoted=quoted_json(words)))
+
+
+_FENCE = re.compile(r"\s*```[\w-]*[ \t]*\r?\n\s*")
+_OPENING = re.compile(r"[{\[]")
+_UNENDED = "Unterminated string"
+_PROBLEMS = {
+    "Expecting property name": stored("broken JSON: a name in double quotes is missing before {excerpt}"),
+    "Expecting value": stored("broken JSON: a value is missing before {excerpt}"),
+    "Expecting ',' delimiter": stored("broken JSON: a comma is missing before {excerpt}"),
+    "Expecting ':' delimiter": stored("broken JSON: a colon is missing before {excerpt}"),
+    "Illegal trailing comma": stored("broken JSON: there is a comma too many: {excerpt}"),
+    "Invalid control character": stored("broken JSON: a line break or the like is not escaped: {excerpt}"),
+    "Invalid \\": stored("broken JSON: a backslash that JSON does not know: {excerpt}"),
+}
+"""What Python's reader says, by its beginning, and what it means of the text that follows."""
+
+
+def what_is_there(text: str, error: NotJson) -> str:
+    """The reason of a check that wants JSON and got this text, which ``error`` says is none."""
+    if str(error).endswith("is not JSON"):
+        return str(error)
+    return _around_json(text) or _broken_json(text) or stored("not JSON: {excerpt}", excerpt=beginning(text))
+
+
+def _around_json(text: str) -> str | None:
+    """What stands around the JSON that a text holds; None where it holds none."""
+    place = js_values.first_place(text)
+    if place is None:
+        return None
+    before, after = text[: place[0]].strip(), text[place[1] :].strip()
+    if before.startswith("```") and after == "```":
+        return stored("the JSON is in a code fence")
+    if before:
+        return stored("text before the JSON: {excerpt}", excerpt=beginning(before))
+    return stored("text after the JSON: {excerpt}", excerpt=beginning(after))
+
+
+def _broken_json(text: str) -> str | None:
+    """Where a text that begins as an object or list stops being one; None where it does not begin so."""
+    fence = _FENCE.match(text)
+    start = _OPENING.search(text, fence.end() if fence else 0)
+    if start is None or text[fence.end() if fence else 0 : start.start()].strip():
+        return None
+    try:
+        raw_json(text, start.start())
+    except NotJson as error:
+        return _stopped(text, error)
+    return None
+
+
+def _stopped(text: str, error: NotJson) -> str:
+    end = len(text.rstrip().removesuffix("```").rstrip())
+    if error.at >= end or str(error).startswith(_UNENDED):
+        return stored("the JSON is cut off after {excerpt}", excerpt=around(text, max(0, end - 1), end))
+    other = stored("broken JSON: {reason} at {excerpt}")
+    problem = next((words for start, words in _PROBLEMS.items() if str(error).startswith(start)), other)
+    return problem.format(reason=error, excerpt=beginning(text[error.at :]))
+
+
 MOST_NAMED = 5
 """Missing texts that a reason names."""
 
 
 def bad_value(message: str) -> Unscorable:
-    """The value is of the wrong type, or empty."""
     return Unscorable("bad-value", message)
 
 
 def _needle(assertion: Assertion, value: object) -> str:
-    """The text of ``contains``: a non-empty string or a number (the program refuses the rest)."""
     if js_values.is_number(value) and value == value:
         return js_values.number_text(value)
     return required_text(assertion, value, "a text or a number")
 
 
 def required_text(assertion: Assertion, value: object, wanted: str = "a text") -> str:
-    """The value, which is a text that is not empty."""
     if not isinstance(value, str):
         raise bad_value(f"{assertion.kind} needs {wanted} as its value")
     if not value:
@@ -45,7 +150,6 @@ def _any_text(assertion: Assertion, value: object) -> str:
 
 
 def items_of(assertion: Assertion, value: object) -> tuple[str, ...]:
-    """The texts of ``contains-all``, ``word-any`` and their like: a list's items, or fields between commas."""
     if isinstance(value, list | tuple):
         return tuple(_item(item) for item in value)
     if not isinstance(value, str) or not value:
@@ -194,9 +298,7 @@ def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
     try:
         data = js_values.strict_json(checked.text)
     except js_values.NotJson as error:
-        from promptpex.assertions.kinds import not_json
-
-        return KindResult(False, not_json.what_is_there(checked.text, error))
+        return KindResult(False, what_is_there(checked.text, error))
     same = js_values.same(data, value)
     expected_json = quoted_json(js_values.compact_json(value))
     return KindResult(
@@ -228,7 +330,6 @@ _ENDS = (
 
 
 def _edge(holds: bool, words: tuple[str, str], value: str, is_there: str) -> str:
-    """How a text starts or ends, in words."""
     as_wanted, otherwise = words
     return (as_wanted if holds else otherwise).format(quoted=quoted_json(value), excerpt=beginning(is_there))
 
@@ -254,7 +355,6 @@ def _refuse_long(left: str, right: str) -> None:
 
 
 def edit_distance(left: str, right: str) -> int:
-    """Levenshtein's distance over UTF-16 code units: an emoji is two."""
     from rapidfuzz.distance import Levenshtein
 
     if left.isascii() and right.isascii():
@@ -262,7 +362,7 @@ def edit_distance(left: str, right: str) -> int:
     return int(Levenshtein.distance(js_values.units(left), js_values.units(right)))
 
 
-KINDS = (
+KINDS: tuple[Kind[Any], ...] = (
     Kind("contains", _needle, _contains),
     Kind("icontains", _needle, _icontains),
     Kind("contains-all", items_of, _all_of(fold=False), refuse=refuse_empty),
@@ -273,4 +373,5 @@ KINDS = (
     Kind("starts-with", required_text, _starts),
     Kind("ends-with", required_text, _ends),
     Kind("levenshtein", _any_text, _levenshtein),
+    Kind("is-refusal", _plan, _evaluate, renders=False),
 )

@@ -204,7 +204,6 @@ def _named(name: str) -> Any:
 
 
 def _question(call: FunctionSnapshot) -> str:
-    """The question of ``ask(question)`` or ``ask_llm(prompt, response, question)``."""
     place = 0 if call.function_name == "ask" else 2
     question = call.kwargs.get("question", call.args[place] if len(call.args) > place else None)
     if not isinstance(question, str) or not question.strip():
@@ -214,7 +213,6 @@ def _question(call: FunctionSnapshot) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """JSON data without lone surrogates, which Rust's texts cannot hold."""
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, list):
@@ -234,7 +232,6 @@ def _worker() -> MontyWorker:
 
 
 def answer(request: WorkerRequest) -> WorkerAnswer:
-    """The reply to a request, for ``worker_loop``."""
     return _worker().answer(request)
 
 

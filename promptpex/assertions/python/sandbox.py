@@ -8,22 +8,147 @@ from __future__ import annotations
 import importlib.metadata
 import itertools
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.python.source import CheckProgram
-from promptpex.assertions.strikes import StrikeCounter
-from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
+from promptpex.assertions.worker_process import (
+    StrikeCounter,
+    WorkerAnswer,
+    WorkerDied,
+    WorkerProcess,
+    WorkerRequest,
+    home_of,
+)
+from promptpex.codecs.text.python_scan import (
+    Definition,
+    Given,
+    definitions,
+    given_to,
+    literals,
+    parameters_of,
+    without_literals,
+)
+from promptpex.codecs.text.wording import did_you_mean, plural
 from promptpex.core.judge_questions import MAX_QUESTIONS
 from promptpex.core.time_allowance import Allowance
 from promptpex.core.translation import stored
+
+MAX_CODE = 100_000
+"""Characters of code."""
+
+_OURS = "_check"
+"""The function that is made of an expression or a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckProgram:
+    """A check's code, ready to run.
+
+    Attributes:
+        code: defines the function.
+        name: the function's name.
+        parameters: what it is given, in order.
+        awaited: whether it is ``async``.
+        asks: whether it calls ``ask`` or ``ask_llm``, as far as the text shows.
+        by_truth: whether any value is a verdict, by its truth, as for SPADE's functions; else promptfoo's rules hold.
+    """
+
+    code: str
+    name: str
+    parameters: tuple[Given, ...]
+    awaited: bool
+    asks: bool
+    by_truth: bool
+
+
+def program_of(text: str, function: object = None) -> CheckProgram:
+    """The program of a check's value.
+
+    Args:
+        text: the code in one of its forms.
+        function: the name of the function that counts, where there are several; None: ``get_assert`` if there is one,
+            else the last.
+
+    Raises:
+        Unscorable: ``bad-value``: it is too long, or there is no such function.
+    """
+    if len(text) > MAX_CODE:
+        raise Unscorable("bad-value", f"the code has {len(text):,} characters; at most {MAX_CODE:,} are run")
+    code = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
+    bare = without_literals(code)
+    asks = _ASKS.search(bare) is not None
+    defined = () if _RETURNS.search(bare) else tuple(definitions(code))
+    if not defined:
+        if function is not None:
+            raise Unscorable("bad-value", f"there is no function {str(function)[:40]!r} in the code")
+        awaited = _AWAITS.search(bare) is not None
+        return CheckProgram(
+            _as_function(code, bare, awaited), _OURS, ("output", "context"), awaited, asks, by_truth=False
+        )
+    chosen = _chosen(defined, function)
+    parameters = _parameters(code, chosen)
+    return CheckProgram(code, chosen.name, parameters, chosen.awaited, asks, by_truth="response" in parameters)
+
+
+def is_function(text: str) -> bool:
+    """Whether the text defines a function, so that braces in it are Python's and not a template's."""
+    return next(definitions(text), None) is not None and not _RETURNS.search(without_literals(text))
+
+
+def _chosen(defined: tuple[Definition, ...], function: object) -> Definition:
+    by_name = {each.name: each for each in defined}
+    if function is None:
+        return by_name.get("get_assert", defined[-1])
+    if not isinstance(function, str) or function not in by_name:
+        hint = did_you_mean(str(function)[:100], tuple(by_name)) or f"it defines {', '.join(list(by_name)[:10])}"
+        raise Unscorable("bad-value", f"there is no function {str(function)[:40]!r} in the code; {hint}")
+    return by_name[function]
+
+
+def _parameters(code: str, chosen: Definition) -> tuple[Given, ...]:
+    names = parameters_of(code, chosen)
+    parameters = given_to(names)
+    if parameters is None:
+        message = "write (output, context) or (example, prompt, response)"
+        raise Unscorable("bad-value", f"the function {chosen.name} has {plural(len(names), 'parameter')}; {message}")
+    return parameters
+
+
+_ASKS = re.compile(r"\bask(?:_llm)?\b")
+_RETURNS = re.compile(r"^return\b", re.MULTILINE)
+"""At the top: what else is defined there helps a body that returns."""
+_AWAITS = re.compile(r"\bawait\b")
+_BODY = re.compile(r"(?:return|import|from|if|for|while|try|with|assert|raise|global|match|pass)\b")
+
+
+def _as_function(code: str, bare: str, awaited: bool) -> str:
+    head = f"import json\n{'async ' if awaited else ''}def {_OURS}(output, context):\n"
+    if "\n" not in code and not _BODY.match(code):
+        return f"{head}    return (\n{code}\n)\n"
+    return head + _indented(code)
+
+
+def _indented(code: str) -> str:
+    """The lines a level further in, but for those that begin inside of a literal."""
+    within: set[int] = set()
+    number = end = 0
+    for literal in literals(code):
+        number += code.count("\n", end, literal.start())
+        inside = literal[0].count("\n")
+        within.update(range(number + 1, number + 1 + inside))
+        number, end = number + inside, literal.end()
+    lines = code.split("\n")
+    return "\n".join(line if number in within else f"    {line}" for number, line in enumerate(lines)) + "\n"
+
 
 RUN_SECONDS = 2.0
 """One function on one output, or on as many as are run together."""
@@ -96,10 +221,6 @@ def run_many(
 
     A row at which the function has to be stopped is tried again alone. None stands for rows that time did not suffice
     for.
-
-    Args:
-        jobs: with the time that each function may take on all outputs.
-        used_up: whether the time of all checks is over.
     """
     processes = PROCESSES if sum(len(rows) for _, rows, _ in jobs) >= _PAYS else PROCESSES[:1]
     free: SimpleQueue[WorkerProcess] = SimpleQueue()
@@ -179,8 +300,6 @@ def run(program: CheckProgram, row: Row) -> Result:
 def run_asking(program: CheckProgram, row: Row, answers: Mapping[str, bool]) -> tuple[Result | None, tuple[str, ...]]:
     """The result on one row; or None, and the questions whose answers are not known.
 
-    Args:
-        answers: by question.
 
     Raises:
         Unscorable: as ``run``.
@@ -195,7 +314,6 @@ def run_asking(program: CheckProgram, row: Row, answers: Mapping[str, bool]) -> 
 
 
 def _wants_futures(answer: WorkerAnswer) -> bool:
-    """Whether an answer that was given at once met code that awaits it later."""
     if answer["kind"] != "ran" or answer["results"][0][:2] != ["raised", "TypeError"]:
         return False
     return "await" in str(answer["results"][0][2])

@@ -21,7 +21,7 @@ from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.assertions.assertion_file import CheckFile
-    from promptpex.assertions.report_formats import Reports
+    from promptpex.assertions.batch import Reports
     from promptpex.assertions.rows_to_check import CheckRow
     from promptpex.config import Settings
 
@@ -82,7 +82,7 @@ def command(
     With --put-up PROMPT a random sample of each day goes to PROMPT.synthesis/, for `promptpex grade PROMPT`; reading
     the log again takes the same outputs. Rows without assertions are then checked by PROMPT's spec, if it has checks.
     """
-    from promptpex.assertions import report_formats
+    from promptpex.assertions import batch
     from promptpex.assertions.rows_to_check import read_all
 
     quiet, judged = bool(flags["quiet"]), flags["judge"] is not None
@@ -97,7 +97,7 @@ def command(
     local_sources = [] if put_up else sources
     with _judged(folder, rows, checks, flags) if judged else _by_code(rows, local_sources, checks, settings) as checked:
         reports = _counted(checked, counts)
-        _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
+        _write(batch.FORMATS["json" if as_json else shape](reports), out)
     sample.put_up(quiet)
     if not quiet:
         _say_counts(counts)

@@ -12,8 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal
 
-from promptpex.core.normal_forms import normal_form
-from promptpex.core.sentences import split
+from promptpex.core.sentences import normal_form, split
 
 MAX_PAIRS = 8
 """Pairs of quotation marks around a text that are taken off at most."""

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
-from promptpex.core.records.batch import BatchManifest, BatchPart
-from promptpex.core.records.blessed_figures import Blessed, BlessedCase, CaseCounts
-from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare, calibration_of
-from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
-from promptpex.core.records.case import Case, Match, Rating, Suite
-from promptpex.core.records.columnar import AnyRun, Coded, Column, Columns, RunColumns, RunInParts
-from promptpex.core.records.example import CandidateResult, CandidateStatus, Example
-from promptpex.core.records.file_problem import Problem, Severity
-from promptpex.core.records.gc_pause import collector_paused
-from promptpex.core.records.grade import (
-    KEY_LENGTH,
-    LONGEST_NAME,
-    OUTPUT_SUBJECT,
-    Grade,
-    GradeValue,
-    output_key,
-    superseded,
-)
-from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
-from promptpex.core.records.output import (
+from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Problem, Record, Severity, collector_paused
+from promptpex.core.records.blessed_figures import BatchManifest, BatchPart, Blessed, BlessedCase, CaseCounts
+from promptpex.core.records.call import (
     CUT,
     NO_VALUE,
     NOT_ASKED,
     NOT_CONCERNED,
     UNCLEAR,
     UNTRUSTED,
+    Completion,
+    ModelName,
     Output,
     OutputKey,
+    Params,
+    Request,
     Status,
+    TokenLogprob,
     Verdict,
 )
-from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
-from promptpex.core.records.prompt_history import CategorisedPhrase, Change, Delta, History, PromptVersion, Tag
+from promptpex.core.records.case import Case, Match, Rating, Suite
+from promptpex.core.records.columnar import AnyRun, Coded, Column, Columns, RunColumns, RunInParts
+from promptpex.core.records.example import CandidateResult, CandidateStatus, Example
+from promptpex.core.records.grade import (
+    KEY_LENGTH,
+    LONGEST_NAME,
+    OUTPUT_SUBJECT,
+    Grade,
+    GradeValue,
+    JudgeCalibration,
+    MeasuredShare,
+    calibration_of,
+    output_key,
+    superseded,
+)
+from promptpex.core.records.prompt import (
+    INPUT_VARIABLE,
+    CategorisedPhrase,
+    Change,
+    Delta,
+    History,
+    Message,
+    Prompt,
+    PromptVersion,
+    Role,
+    Tag,
+)
 from promptpex.core.records.report_card import (
     AlignmentFigures,
     CardAddition,
@@ -55,7 +67,7 @@ from promptpex.core.records.report_card import (
     Undefined,
 )
 from promptpex.core.records.run import KILLED, RUNNING, Manifest, PartOfSuite, Run
-from promptpex.core.records.score import EXPECTED, Score
+from promptpex.core.records.score import EXPECTED, METRIC_NAME, Language, Metric, Scale, Score
 from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
 from promptpex.core.records.synthesis import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
 
@@ -165,5 +177,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The public names: all that completion offers."""
     return sorted(__all__)

@@ -39,7 +39,6 @@ class Rating(Record):
 
     @property
     def value(self) -> int:
-        """Severity times importance, 1 to 25."""
         return self.severity * self.importance
 
 
@@ -175,11 +174,9 @@ class Suite(Record):
 
     @cached_property
     def by_id(self) -> Mapping[str, Case]:
-        """The cases by their ids."""
         return {case.id: case for case in self.cases}
 
     def case(self, case_id: str) -> Case | None:
-        """The case of this id, if there is one."""
         return next((case for case in self.cases if case.id == case_id), None)
 
     def match_of(self, case: Case, chosen: str | None = None) -> str:
@@ -188,9 +185,7 @@ class Suite(Record):
         return case.match or chosen or self.match or DEFAULT_MATCH
 
     def usable(self) -> tuple[Case, ...]:
-        """The cases that are run: neither marked invalid nor put aside."""
         return tuple(case for case in self.valid() if case.aside is None)
 
     def valid(self) -> tuple[Case, ...]:
-        """The cases that are not marked invalid, those put aside among them."""
         return tuple(case for case in self.cases if case.invalid is None)

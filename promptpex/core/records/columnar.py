@@ -11,11 +11,11 @@ from operator import attrgetter
 from typing import Any, get_args
 
 from promptpex.core.records._base import Record
+from promptpex.core.records.call import Output
 from promptpex.core.records.case import Suite
-from promptpex.core.records.metric import Metric
-from promptpex.core.records.output import Output
 from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.run import Manifest, Run
+from promptpex.core.records.score import Metric
 from promptpex.core.records.spec import Spec
 
 NOT_REPORTED = {"logprobs"}
@@ -97,7 +97,6 @@ class _Numbered(dict[Any, int]):
 
 
 def _is_measure(kind: type[Record], field: str) -> bool:
-    """Whether a field holds floats, which are not coded: equal ones may differ (0.0 and -0.0)."""
     annotation = kind.model_fields[field].annotation
     return annotation is float or float in get_args(annotation)
 
@@ -138,22 +137,18 @@ class RunInParts:
 
     @cached_property
     def in_columns(self) -> RunColumns:
-        """All of it, in memory."""
         return self.whole()
 
     @property
     def outputs(self) -> Columns:
-        """All outputs."""
         return self.in_columns.outputs
 
     @property
     def verdicts(self) -> Columns:
-        """All verdicts."""
         return self.in_columns.verdicts
 
     @property
     def scores(self) -> Columns:
-        """All scores."""
         return self.in_columns.scores
 
 

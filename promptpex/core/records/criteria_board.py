@@ -49,7 +49,6 @@ class AskedCriteria(Record):
         return next((one for one in self.criteria if one.criterion == name), None)
 
     def with_one(self, new: AskedCriterion) -> AskedCriteria:
-        """With what was asked for a criterion last, in the place of what was asked before."""
         return self.replace(criteria=(*(one for one in self.criteria if one.criterion != new.criterion), new))
 
 

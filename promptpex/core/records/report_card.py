@@ -5,12 +5,42 @@ The figures are EvalGen's (arXiv 2404.12272, section 4.2 and appendix A.3).
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from promptpex.core.coverage_and_ffr import CoverageAndFfr
 from promptpex.core.records._base import MAX_EXACT, Record
+
+
+class _CaughtAndFlagged(Protocol):
+    @property
+    def caught(self) -> int: ...
+
+    @property
+    def bad(self) -> int: ...
+
+    @property
+    def flagged(self) -> int: ...
+
+    @property
+    def good(self) -> int: ...
+
+
+class CoverageAndFfr:
+    """For records that count ``caught`` of ``bad`` outputs and ``flagged`` of ``good`` ones."""
+
+    __slots__ = ()
+
+    @property
+    def coverage(self: _CaughtAndFlagged) -> float | None:
+        """The share of the bad outputs that are caught; None where there are none."""
+        return self.caught / self.bad if self.bad else None
+
+    @property
+    def ffr(self: _CaughtAndFlagged) -> float | None:
+        """The false failure rate: the share of the good outputs that are flagged; None where there are none."""
+        return self.flagged / self.good if self.good else None
+
 
 Undefined = Literal["no-labels", "no-bad", "no-good", "zero", "one-answer"]
 """Why a figure is not defined: nothing has a label; nothing is bad, so that there is no coverage; nothing is good, so
@@ -85,7 +115,6 @@ class AlignmentFigures(Record):
 
     @property
     def n(self) -> int:
-        """Outputs with a label that the assertion says something of."""
         return self.counts.bad + self.counts.good
 
 
@@ -232,7 +261,6 @@ class CardLabels(Record):
 
     @property
     def graded(self) -> int:
-        """Outputs that somebody who counts has graded, also as unsure."""
         return self.good + self.bad + self.unsure + self.disputed
 
 

@@ -11,13 +11,12 @@ from pydantic import Field, field_validator, model_validator
 
 from promptpex.core.ids import text_digest
 from promptpex.core.records._base import Record
+from promptpex.core.records.call import Output, OutputKey, Verdict
 from promptpex.core.records.case import Suite
 from promptpex.core.records.example import Example
 from promptpex.core.records.grade import KEY_LENGTH, output_key
-from promptpex.core.records.metric import Metric
-from promptpex.core.records.output import Output, OutputKey, Verdict
 from promptpex.core.records.prompt import Prompt
-from promptpex.core.records.score import Score
+from promptpex.core.records.score import Metric, Score
 from promptpex.core.records.spec import Spec
 from promptpex.core.translation import from_data, tr
 
@@ -59,7 +58,6 @@ class PartOfSuite(Record):
     @model_validator(mode="before")
     @classmethod
     def _told_by_words(cls, data: Any) -> Any:
-        """Records of earlier versions say it in words alone."""
         if isinstance(data, Mapping) and "failed_in" not in data and isinstance(data.get("words"), str):
             match = _FAILED_IN.search(data["words"])
             return {**data, "failed_in": match[1]} if match else data
@@ -67,7 +65,6 @@ class PartOfSuite(Record):
 
     @property
     def in_words(self) -> str:
-        """``12 of 66 cases: rule r3``."""
         return tr("{cases} of {of} cases: {words}", cases=self.cases, of=self.of, words=from_data(self.words))
 
 
@@ -137,20 +134,15 @@ class Manifest(Record):
 
     @property
     def stopped_by_older_rule(self) -> bool:
-        """Whether the run stopped asking by the rule of an earlier version."""
         return bool(self.looks) and not self.settings.get("drop_worse")
 
     @property
     def shows_grades(self) -> bool:
-        """Whether the judges were shown outputs that people had graded."""
         return bool(self.settings.get("judge_examples"))
 
     def may_have_shown(self, item: Example, needs: Literal["output", "input"]) -> bool:
         """Whether the judges may have been shown what people say of an output by a rule: its inputs are among those
         that models may be shown, or the output alone decides the rule and they were shown its text.
-
-        Args:
-            needs: of the rule.
         """
         if not self.shows_grades:
             return False

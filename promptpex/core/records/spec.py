@@ -8,8 +8,7 @@ from pydantic import AliasChoices, ConfigDict, Field, field_validator, model_val
 
 from promptpex.core.ids import digest, text_digest
 from promptpex.core.records._base import MACHINES, OwnedRecord, Record
-from promptpex.core.records.calibration import CALIBRATION_EXAMPLE, JudgeCalibration
-from promptpex.core.records.grade import KEY_LENGTH
+from promptpex.core.records.grade import CALIBRATION_EXAMPLE, KEY_LENGTH, JudgeCalibration
 
 Origin = Literal["extracted", "generated", "edited", "added"]
 """Who made it. promptpex changes only what is ``extracted`` or ``generated``; the rest belongs to people."""
@@ -237,16 +236,13 @@ class Rule(OwnedRecord):
 
     @property
     def digest(self) -> str:
-        """What grades and calibrations know its text by."""
         return text_digest(self.rule, KEY_LENGTH)
 
     def promised(self) -> dict[str, Any]:
-        """The rule as JSON-ready data, without what was measured of judges."""
         return {name: value for name, value in self.to_dict().items() if name != "judge"}
 
     @property
     def needs_judge(self) -> bool:
-        """Whether code alone cannot decide it."""
         return not self.checks or self.decides == "partly"
 
 
@@ -295,9 +291,7 @@ class Spec(Record):
 
     @property
     def digest(self) -> str:
-        """The hash of what is promised: a calibration of a judge does not change it."""
         return digest({**self.to_dict(), **({"rules": [rule.promised() for rule in self.rules]} if self.rules else {})})
 
     def rule(self, rule_id: str) -> Rule | None:
-        """The rule of this id, if there is one."""
         return next((rule for rule in self.rules if rule.id == rule_id), None)

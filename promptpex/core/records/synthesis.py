@@ -124,7 +124,6 @@ class Criterion(OwnedRecord):
         return text_digest(self.text, WORDING_LENGTH)
 
     def with_settings_of(self, other: Criterion) -> Criterion:
-        """The criterion with what a person set of another one, whatever either says."""
         return self.replace(by=other.by, selected=other.selected, max_ffr=other.max_ffr, must=other.must)
 
 
@@ -178,7 +177,6 @@ class Candidate(OwnedRecord):
 
     @property
     def fingerprint(self) -> str:
-        """The digest of what decides its results: the check alone."""
         return digest(self.check.to_dict(), 16)
 
     def written_for(self, criteria: Iterable[Criterion]) -> Self:
@@ -186,12 +184,10 @@ class Candidate(OwnedRecord):
         return self.replace(wordings={one.id: one.wording for one in criteria if one.id in self.criteria})
 
     def is_outdated(self, criteria: Iterable[Criterion]) -> bool:
-        """Whether one of these criteria has other words now than it was written for."""
         return any(self.wordings.get(one.id, one.wording) != one.wording for one in criteria)
 
     @property
     def named_check(self) -> Check:
-        """The check with its origin: the candidate's id as its ``metric``."""
         return self.check.replace(metric=self.id)
 
 
@@ -213,7 +209,6 @@ class Implication(Record):
 
     @property
     def id(self) -> str:
-        """What it is known by in its file."""
         return f"{self.stronger} -> {self.weaker}"
 
     @property

@@ -20,12 +20,10 @@ _registered: dict[str, JudgeMode] = {}
 
 
 def register(mode: JudgeMode) -> None:
-    """Adds a mode from outside this package, or replaces the one of its name."""
     _registered[mode.name] = mode
 
 
 def unregister(name: str) -> None:
-    """Takes a registered mode out again."""
     _registered.pop(name, None)
 
 

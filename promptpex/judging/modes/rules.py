@@ -43,11 +43,7 @@ AnyVerdict = RuleVerdict | ConditionalVerdict
 
 @lru_cache(maxsize=64)
 def rules_reply(rules: tuple[tuple[str, type[AnyVerdict]], ...]) -> type[BaseModel]:
-    """The shape of a reply: an object with exactly one verdict under each rule's id.
-
-    Args:
-        rules: the ids, each with the shape of its verdict.
-    """
+    """The shape of a reply: an object with exactly one verdict under each rule's id."""
     fields: dict[str, Any] = {f"f{index}": (kind, Field(alias=rule)) for index, (rule, kind) in enumerate(rules)}
     return create_model("RuleVerdicts", __config__=ConfigDict(populate_by_name=True), **fields)
 

@@ -13,9 +13,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from promptpex.codecs.files.atomic import write_bytes
 from promptpex.core.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
 from promptpex.core.sentences import on_one_line
-from promptpex.store.project_folder import ignore
+
+OWN_FOLDER = ".promptpex"
+IGNORED = b"*\n!.gitignore\n!schemas/\n!schemas/**\n"
+"""What git leaves out of our folder: all but the schemas, which the files of people name."""
+IGNORED_ONCE = b"*\n"
+"""What earlier versions wrote there."""
+
+
+def ignore(folder: Path) -> None:
+    """Keeps our own folder out of git, but for the schemas; what a person wrote there stays."""
+    file = folder / ".gitignore"
+    if folder.name != OWN_FOLDER or file.is_symlink() or (file.exists() and file.read_bytes() != IGNORED_ONCE):
+        return
+    write_bytes(file, IGNORED, links=False)
+
 
 APPLICATION_ID = 0x70707831
 """Marks the file as ours (SQLite's ``application_id``)."""
@@ -147,7 +162,6 @@ def _log_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
-    """Another program's database is not touched, not even its journal mode."""
     # In this order: another process that makes the store writes both at once.
     holds = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if holds and connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
@@ -190,7 +204,6 @@ FAILURES = (sqlite3.Error, OSError, UnicodeDecodeError)
 
 @contextlib.contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """Turns what SQLite and the file system raise into a ``StoreError`` that says what to do."""
     try:
         yield
     except FAILURES as error:

@@ -17,12 +17,9 @@ from promptpex.core.errors import StoreDamaged, StoreError, StoreLocked
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
 from promptpex.llm.redaction import scrubbed_request
-from promptpex.store.row_texts import entry_of, request_text, wrong_with
+from promptpex.store.row_texts import entry_of, request_text, useless_replies, wrong_with
 from promptpex.store.sqlite.file import FAILURES, Synchronous, named_errors, open_database, store_error
-from promptpex.store.sqlite.leases import Owner
-from promptpex.store.sqlite.writer import GroupWriter
-from promptpex.store.sqlite.writer_jobs import Claim, Put, Release, Row, insert_new
-from promptpex.store.unusable_replies import useless_replies
+from promptpex.store.sqlite.writer import Claim, GroupWriter, Owner, Put, Release, Row, insert_new
 
 IDS_PER_QUERY = 500
 """Ids in one query of ``get_many``; SQLite before 3.32 takes 999 at most."""
@@ -88,7 +85,6 @@ class SqliteStore:
         self._closed = False
 
     async def get(self, request_id: str) -> Completion | None:
-        """The stored reply to the request of this id."""
         row = await self._read(
             lambda: self._connection.execute("SELECT completion FROM replies WHERE id = ?", (request_id,)).fetchone()
         )
@@ -119,15 +115,12 @@ class SqliteStore:
         await self._writer.run(job, keep=True)
 
     async def claim(self, request_id: str) -> bool:
-        """Whether this process is to send the request."""
         return bool(await self._writer.run(Claim(request_id)))
 
     async def release(self, request_id: str) -> None:
-        """Gives a claim back without a reply."""
         await self._writer.run(Release(request_id))
 
     async def stats(self) -> StoreStats:
-        """What the store holds."""
         return await asyncio.to_thread(self._stats)
 
     async def prune(
@@ -164,19 +157,16 @@ class SqliteStore:
             await asyncio.sleep(0)
 
     async def ids(self, after: str = "", limit: int = IDS_PER_QUERY) -> list[str]:
-        """The next ids, in their order."""
         query = "SELECT id FROM replies WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?"
         rows = await self._read(lambda: self._connection.execute(query, (after, limit)).fetchall())
         return [row[0] for row in rows]
 
     async def read(self, request_ids: Sequence[str]) -> list[StoreEntry]:
-        """The entries of these ids that are there and can be read."""
         ids = list(request_ids)
         rows = await self._read(lambda: self._connection.execute(_some(_ROWS, ids), ids).fetchall())
         return [entry for row in rows if (entry := entry_of(row)) is not None]
 
     async def lacks(self, request_ids: Sequence[str]) -> list[str]:
-        """Those of these ids that have no entry."""
         ids = list(request_ids)
         query = _some("SELECT id FROM replies", ids)
         stored_ids = {row[0] for row in await self._read(lambda: self._connection.execute(query, ids).fetchall())}
@@ -190,7 +180,6 @@ class SqliteStore:
         return new
 
     async def close(self) -> None:
-        """Finishes the writes, gives the claims back and closes the file. May be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -314,5 +303,4 @@ def _broken_entries(rows: Iterable[StoredRow]) -> Iterator[StoreProblem]:
 
 
 def _some(query: str, ids: Sequence[str]) -> str:
-    """A query for so many ids."""
     return f"{query} WHERE id IN ({','.join('?' * len(ids))})"

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from promptpex.codecs.files.text_file import decode
 from promptpex.core.errors import PromptFileError, SynthesisError
-from promptpex.core.normal_forms import normal_form
 from promptpex.core.records import Change, Delta, Message, Prompt, PromptVersion, Role
-from promptpex.core.sentences import sentences
+from promptpex.core.sentences import normal_form, sentences
 from promptpex.core.translation import stored
 from promptpex.promptfile import formats, parse, read
 from promptpex.synthesis.history.git import Revision, file_history

@@ -14,8 +14,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator
 
 from promptpex.assertions import KIND_NAMES, compile_checks
-from promptpex.assertions.authored_checks import check_from_text
-from promptpex.assertions.phrase_list_detection import guessed_phrases
+from promptpex.assertions.authored_checks import check_from_text, guessed_phrases
 from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import CheckError, ModelError
 from promptpex.core.events import Listener, Notice, ignore_events

@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from promptpex.codecs.text.wording import cut, plural
-from promptpex.core.coverage_and_ffr import CoverageAndFfr
 from promptpex.core.errors import InputError
+from promptpex.core.records.report_card import CoverageAndFfr
 
 
 def bits(members: int) -> Iterator[int]:

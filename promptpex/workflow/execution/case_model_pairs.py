@@ -10,7 +10,7 @@ from promptpex.config import Resolved, with_effort
 from promptpex.core.errors import ConfigError, SpecError, SuiteError
 from promptpex.core.ids import digest
 from promptpex.core.records import Manifest, PartOfSuite, Prompt, Record, Run, Score, Spec, Suite, Verdict
-from promptpex.core.records.output import Output
+from promptpex.core.records.call import Output
 from promptpex.llm.names import parse_models
 from promptpex.promptfile import read_with_warnings
 from promptpex.workflow.execution import early_stopping, run_records

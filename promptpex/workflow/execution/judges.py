@@ -12,7 +12,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Metric, Prompt, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.judging.judge import Judge, Judging
-from promptpex.judging.trust import Trust
+from promptpex.judging.verdict_precedence import Trust
 from promptpex.workflow.execution.expected_scores import asked_about
 from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.session import Session

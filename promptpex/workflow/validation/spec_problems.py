@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.assertions import check_inputs, named_variables, unmet_conditions
+from promptpex.assertions.authored_checks import guessed_phrases, is_exclusion
 from promptpex.assertions.javascript.value_templates import EXPECTED
-from promptpex.assertions.phrase_list_detection import guessed_phrases, is_exclusion
 from promptpex.cases.input_specs import type_problems
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import named, plural, quoted

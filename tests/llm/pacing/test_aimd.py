@@ -20,12 +20,6 @@ def rounds(controller: ConcurrencyController, count: int) -> None:
             controller.answered()
 
 
-def test_it_starts_at_the_cap_unless_told_otherwise() -> None:
-    assert ConcurrencyController(64, None, Clock()).allowed == 64
-    assert ConcurrencyController(64, 2, Clock()).allowed == 2
-    assert ConcurrencyController(1, 2, Clock()).allowed == 1
-
-
 def test_a_refusal_halves_and_each_round_of_answers_adds_one() -> None:
     controller = ConcurrencyController(64, None, Clock())
     controller.refused(0.0, None)

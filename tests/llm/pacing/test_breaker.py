@@ -47,16 +47,6 @@ async def test_while_it_is_open_one_probe_at_a_time_passes() -> None:
 
 
 @in_virtual_time
-async def test_a_failed_probe_lets_the_next_one_wait_longer() -> None:
-    breaker = await open_one()
-    assert await breaker.admit(always)
-    breaker.failed()
-    started = now()
-    assert await breaker.admit(always)
-    assert now() - started >= 0.9
-
-
-@in_virtual_time
 async def test_a_server_that_stays_away_is_dead_but_still_probed() -> None:
     breaker = await open_one()
     assert await breaker.admit(always)

@@ -48,23 +48,11 @@ async def spend(budget: Budget, count: int, *, latency_s: float = 0.001) -> tupl
     return sum(isinstance(each, Completion) for each in outcomes), inner
 
 
-async def test_requests_are_limited_exactly() -> None:
-    answered, inner = await spend(Budget(max_requests=7), 20)
-    assert answered == len(inner.requests) == 7
-
-
 async def test_tokens_are_limited_and_used_up_as_answers_turn_out_shorter() -> None:
     budget = Budget(max_tokens=205)
     answered, _ = await spend(budget, 50)
     assert budget.spent.tokens == answered * 20 <= 205
     assert answered >= 9
-
-
-async def test_cost_is_limited() -> None:
-    budget = Budget(max_cost=0.055, rates=lambda asked: (0.0, 500.0))
-    answered, _ = await spend(budget, 50)
-    assert answered == 5
-    assert budget.spent.cost_usd == pytest.approx(0.05)
 
 
 @given(st.integers(1, 400), st.lists(st.tuples(st.integers(1, 50), st.floats(0.0, 1.0)), min_size=1, max_size=20))
@@ -123,13 +111,3 @@ async def test_a_cancelled_request_gives_its_reservation_back() -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert (await budget.reserve(request())).requests == 1
-
-
-async def test_the_message_says_what_to_do() -> None:
-    with pytest.raises(BudgetExceeded, match=r"m was not asked: the budget of 0 requests .* larger"):
-        await paying(FakeClient(["x"]), Budget(max_requests=0)).complete(request())
-
-
-def test_without_limits_it_is_unlimited() -> None:
-    assert Budget().unlimited
-    assert not Budget(max_cost=0.0).unlimited

@@ -88,15 +88,6 @@ async def test_a_wrong_key_is_found_by_one_request_and_reported_once() -> None:
     assert [event.level for event in heard if isinstance(event, Notice)] == ["warning"]
 
 
-async def test_one_dead_model_of_two_holds_the_other_up_in_nothing() -> None:
-    inner = FakeClient(lambda asked: NotAuthorised("no", model="b") if asked.model == "b" else "fine")
-    client = FirstOf(inner)
-    good, bad = await asyncio.gather(many(client, model="a"), many(client, model="b"))
-    assert all(isinstance(outcome, Completion) for outcome in good)
-    assert all(isinstance(outcome, NotAuthorised) for outcome in bad)
-    assert sum(asked.model == "b" for asked in inner.requests) == 1
-
-
 async def test_the_same_name_at_another_server_is_another_model() -> None:
     inner = Slow(NotAuthorised)
     client = FirstOf(inner)

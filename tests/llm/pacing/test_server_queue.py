@@ -43,25 +43,6 @@ async def test_no_more_are_in_flight_than_allowed_and_all_get_their_turn() -> No
 
 
 @in_virtual_time
-async def test_servers_do_not_wait_for_each_other() -> None:
-    limits = limiter(concurrency=1)
-    slow = await limits.slot(request(model="openai/a"))
-    async with asyncio.timeout(0.5):
-        await use(limits, request(model="anthropic/b"), 0.0)
-    slow.free()
-
-
-@in_virtual_time
-async def test_models_of_one_hosted_server_take_turns() -> None:
-    limits, order = limiter(concurrency=1), list[str]()
-    asked = [request(str(n), model=f"openai/{name}") for name in "ab" for n in range(3)]
-    await asyncio.gather(*(use(limits, each, 0.001, order) for each in asked))
-    assert len(order) == 6
-    for end in range(6):
-        assert abs(order[:end].count("openai/a") - order[:end].count("openai/b")) <= 2
-
-
-@in_virtual_time
 async def test_models_of_one_local_server_run_one_after_the_other() -> None:
     limits, order = limiter(concurrency=4), list[str]()
     asked = [request(str(n), model=f"ollama/{name}") for n in range(6) for name in "abc"]

@@ -6,30 +6,6 @@ from hypothesis import strategies as st
 from promptpex.llm.pacing.server_queue import Charge, SlidingWindow
 
 
-@given(
-    limit=st.integers(1, 50),
-    asked=st.lists(st.tuples(st.floats(0, 20), st.integers(1, 30)), max_size=60),
-)
-def test_no_window_ever_holds_more_than_its_limit(limit: int, asked: list[tuple[float, int]]) -> None:
-    window, now, sent = SlidingWindow(limit), 0.0, list[tuple[float, int]]()
-    for pause, amount in asked:
-        now += pause
-        now += max(0.0, window.wait_s(now, amount)) + 1e-6
-        while (wait := window.wait_s(now, amount)) > 0:
-            now += wait + 1e-6
-        window.add(now, amount)
-        sent.append((now, amount))
-    for at, amount in sent:
-        within = [each for since, each in sent if at - 60.0 < since <= at]
-        assert sum(within) <= limit or within == [amount]
-
-
-def test_without_a_limit_nothing_waits() -> None:
-    window = SlidingWindow(None)
-    window.add(0.0, 10**9)
-    assert window.wait_s(0.0, 10**9) == 0.0
-
-
 def test_the_true_amount_replaces_what_was_set_aside() -> None:
     window = SlidingWindow(100)
     spent = window.add(0.0, 90)

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.config import load
-from promptpex.core.errors import ContextTooSmall, TimedOut, UnknownModel
+from promptpex.core.errors import ContextTooSmall, TimedOut
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.embedded import MOST_ITEMS, EmbeddedClient, bounded, grammar_schema
 from promptpex.llm.providers.llama_engine import Ask, LlamaEngine, LlamaEngineKey, acquire, release, thread_count
@@ -57,16 +56,6 @@ def test_the_context_grows_with_the_prompt_up_to_what_was_trained(shallow: Path)
 
 @pytest.mark.long
 @pytest.mark.embedded
-def test_a_prompt_denser_than_guessed_is_asked_again_with_room(shallow: Path) -> None:
-    engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=1), first_context=256)
-    payload, _ = engine.ask(_ask("ệ" * 130, max_tokens=1))
-    assert 256 < payload["usage"]["prompt_tokens"] < 512
-    assert engine.context == 512
-    engine.close()
-
-
-@pytest.mark.slow
-@pytest.mark.embedded
 def test_an_answer_that_the_context_cut_is_asked_again_with_room(shallow: Path) -> None:
     engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=1), first_context=256)
     payload, _ = engine.ask(_ask("ệ" * 100, max_tokens=40, ignore_eos=True))
@@ -101,14 +90,6 @@ def test_several_slots_answer_side_by_side_while_the_context_grows(shallow: Path
     asks = [engine.pool.submit(engine.ask, _ask(text)) for text in texts]
     assert [each.result(60)[0]["usage"]["completion_tokens"] for each in asks] == [2, 2, 2, 2]
     engine.close()
-
-
-@pytest.mark.embedded
-async def test_slots_are_the_users_to_set(shallow: Path) -> None:
-    client = _shallow_client(shallow, embedded_slots=2, embedded_threads=1)
-    answers = await asyncio.gather(*(client.complete(asked(MODEL, max_tokens=2)) for _ in range(2)))
-    assert [answer.tokens_out for answer in answers] == [2, 2]
-    await client.close()
 
 
 @pytest.mark.embedded
@@ -169,14 +150,6 @@ async def test_no_path_of_this_machine_is_reported() -> None:
 
 
 @pytest.mark.embedded
-async def test_a_price_of_the_users_is_used(shallow: Path) -> None:
-    client = _shallow_client(shallow, prices={MODEL: (1.0, 2.0)})
-    answer = await client.complete(asked(MODEL, max_tokens=2))
-    await client.close()
-    assert answer.cost_usd == pytest.approx(((answer.tokens_in or 0) + 2 * 2) / 1e6)
-
-
-@pytest.mark.embedded
 @pytest.mark.parametrize(
     "content", [b"", b"not a model", b"GGUF" + b"\x00" * 500, b"GGUF\x03\x00\x00\x00" + b"\x00" * 16]
 )
@@ -188,13 +161,6 @@ async def test_a_file_that_is_no_model_is_a_sentence(tmp_path: Path, content: by
         await client.complete(asked(f"embedded/{file}"))
     await client.close()
     assert type(caught.value).__module__ == "promptpex.core.errors"
-
-
-async def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    client = EmbeddedClient(f"embedded/{tmp_path}/none.gguf")
-    with pytest.raises(UnknownModel, match=r"none\.gguf"):
-        await client.complete(asked("embedded/x.gguf"))
-    await client.close()
 
 
 @pytest.mark.long
@@ -223,16 +189,6 @@ def test_a_process_ends_cleanly_with_a_model_loaded_and_busy() -> None:
     assert done.returncode in (1, 130, -2)
 
 
-def test_threads_are_few_and_asked_for_by_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert thread_count(3) == 3
-    few = thread_count(None)
-    assert 1 <= few <= 2
-    for name, value in {"PROMPTPEX_EMBEDDED_THREADS": "7", "CI": "1", "PYTEST_CURRENT_TEST": "x"}.items():
-        monkeypatch.setenv(name, value)
-        assert thread_count(None) == few
-    assert load({}, start=Path("/"), env={"PROMPTPEX_EMBEDDED_THREADS": "7"}).settings.embedded_threads == 7
-
-
 SCHEMAS = st.recursive(
     st.fixed_dictionaries(
         {"type": st.just("string")}, optional={"pattern": st.sampled_from([r"^\d+$", r"\d", r"^(?=a)b$", r"^a\b$"])}
@@ -258,11 +214,6 @@ def test_only_patterns_are_taken_out_of_a_schema(schema: dict[str, Any]) -> None
     assert grammar_schema(kept) == kept
     if "properties" in schema:
         assert set(kept["properties"]) == set(schema["properties"])
-
-
-def test_patterns_that_grammars_hold_stay() -> None:
-    schema = {"type": "string", "pattern": "^(NN|VB)[0-9]{2}$"}
-    assert grammar_schema(schema) == schema
 
 
 def test_a_very_small_model_gets_short_lists_but_as_many_items_as_are_demanded() -> None:

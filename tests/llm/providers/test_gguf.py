@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptpex.llm.providers.llama_engine import GgufHead, NotGguf, read_head
-from promptpex.llm.providers.weights import found_default
 
 
 def _text(text: str) -> bytes:
@@ -67,10 +66,3 @@ def test_any_bytes_are_a_head_or_no_gguf(tmp_path: Path, junk: bytes, looks_righ
     except NotGguf:
         return
     assert head.context is None or head.context > 0
-
-
-@pytest.mark.embedded
-def test_the_embedded_model_says_its_context() -> None:
-    path = found_default()
-    assert path is not None
-    assert read_head(path).context == 8192

@@ -119,17 +119,6 @@ async def test_a_schema_that_the_provider_does_not_take_is_given_in_words(
     assert "follows this JSON schema" in json.dumps(seen.body)
 
 
-async def test_prices(scripted: ScriptedServer) -> None:
-    unknown = LitellmClient(options(scripted))
-    answer = await unknown.complete(asked(MODEL, api_base=f"{scripted.url}/v1"))
-    assert answer.cost_usd is None
-    await unknown.close()
-    priced = LitellmClient(options(scripted, prices={MODEL: (1.0, 10.0)}))
-    answer = await priced.complete(asked(MODEL, api_base=f"{scripted.url}/v1"))
-    assert answer.cost_usd == pytest.approx(70e-6)
-    await priced.close()
-
-
 async def test_a_parameter_that_the_provider_does_not_take_is_reported(
     scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

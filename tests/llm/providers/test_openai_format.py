@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import MalformedReply
 from promptpex.core.records import Completion
-from promptpex.llm.providers.openai_format import completion_of, logprobs_of, request_body, response_format
+from promptpex.llm.providers.openai_format import completion_of, request_body, response_format
 from tests.llm.providers.questions import asked
 
 JSON = st.recursive(
@@ -50,14 +49,6 @@ def test_any_json_beside_a_message_is_harmless(junk: Any) -> None:
     answer.model_dump_json()
 
 
-@pytest.mark.parametrize(
-    "payload", [None, [], {}, {"choices": []}, {"choices": [1]}, {"choices": [{}]}, {"choices": [{"message": None}]}]
-)
-def test_no_message_is_malformed(payload: Any) -> None:
-    with pytest.raises(MalformedReply):
-        completion_of(payload, model="m")
-
-
 def test_all_that_a_reply_can_say() -> None:
     message = {"content": None, "refusal": "I cannot.", "reasoning_content": "Let me think."}
     payload = {
@@ -78,24 +69,11 @@ def test_all_that_a_reply_can_say() -> None:
     )
 
 
-def test_parts_of_text_are_joined() -> None:
-    content = [{"type": "text", "text": "a"}, {"type": "image"}, "b"]
-    assert completion_of({"choices": [{"message": {"content": content}}]}, model="m").text == "ab"
-
-
 def test_lone_surrogates_are_replaced() -> None:
     payload = json.loads('{"model": "a\\ud800", "choices": [{"message": {"content": "b\\ud800"}}]}')
     answer = completion_of(payload, model="m")
     assert answer.text == "b\ufffd"
     answer.model_dump_json().encode()
-
-
-def test_logprobs() -> None:
-    entry = {"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "a", "logprob": -0.5}, {"token": 1}]}
-    logprobs = logprobs_of({"content": [entry, {"token": "x", "logprob": None}, 3]})
-    assert logprobs is not None
-    assert [(each.token, each.logprob, each.top) for each in logprobs] == [("a", -0.5, (("a", -0.5),))]
-    assert logprobs_of({"content": []}) is None
 
 
 def test_a_body_holds_what_was_asked_and_no_more() -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from promptpex.core.errors import UnknownModel
 from promptpex.llm.client import Client
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.providers import ProviderOptions
@@ -66,14 +63,6 @@ async def test_the_options_server_is_for_models_that_take_one() -> None:
     await router.complete(asked("openai/x"))
     await router.complete(asked("anthropic/x"))
     assert opened.calls == [("openai/x", "http://h:1/v1"), ("anthropic/x", None)]
-    await router.close()
-
-
-async def test_an_unknown_name_is_that_requests_error() -> None:
-    router = Router()
-    with pytest.raises(UnknownModel):
-        await router.complete(asked("nobody-knows-this"))
-    assert (await router.complete(asked("fake/Hello."))).text == "Hello."
     await router.close()
 
 

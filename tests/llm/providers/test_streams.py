@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from promptpex.core.errors import BadRequest, MalformedReply, ModelError, Unavailable
+from promptpex.core.errors import MalformedReply, ModelError, Unavailable
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 from promptpex.llm.providers import ProviderOptions
-from promptpex.llm.providers.embedded import EmbeddedClient
 from promptpex.llm.providers.http import JsonPoster
 from promptpex.llm.providers.litellm import LitellmClient
 from promptpex.llm.providers.ollama import OllamaClient
@@ -23,7 +22,7 @@ from promptpex.llm.providers.openai_format import ChatEvents
 from promptpex.llm.streaming import watching
 from tests.llm.providers.questions import asked
 from tests.servers import LlamaServer, ScriptedServer, Step
-from tests.stream_server import CUT, END, HANGS_S, Gate, StreamServer, delta, event, whole
+from tests.stream_server import CUT, END, HANGS_S, Gate, StreamServer, delta, event
 
 
 class Texts:
@@ -47,15 +46,6 @@ class Texts:
 async def _watched(client: Client, texts: Texts, request: Request | None = None) -> Completion:
     with watching(texts):
         return await client.complete(request or asked("openai/any"))
-
-
-async def _both(server: StreamServer, texts: Texts) -> tuple[Completion, Completion]:
-    """The same asked by a client that watches, and by one that does not."""
-    client = OpenAICompatible(server.url)
-    try:
-        return await _watched(client, texts), await client.complete(asked("openai/any"))
-    finally:
-        await client.close()
 
 
 def _same(one: Completion, other: Completion) -> bool:
@@ -106,14 +96,6 @@ def _data(text: str) -> list[bytes]:
     return [f"data: {line}".encode() for line in text.split("\n")]
 
 
-async def test_a_server_that_ignores_it_answers_whole() -> None:
-    texts = Texts()
-    async with StreamServer([lambda body: web.json_response(whole("Hello"))]) as server:
-        streamed, plain = await _both(server, texts)
-        assert _same(streamed, plain)
-        assert (texts.parts, len(server.bodies)) == ([], 2)
-
-
 def _refusing(name: str, status: int = 400) -> Any:
     def answer(body: dict[str, Any]) -> Any:
         if name in body:
@@ -134,15 +116,6 @@ async def test_what_a_server_refuses_is_left_out_from_then_on(name: str, streams
         assert [one.text for one in answers] == ["Hello", "Hello"]
         assert [bool(body.get("stream")) for body in server.bodies] == [True, *([True] * 2 if streams else [False] * 2)]
         assert (texts.parts == ["Hello"]) == streams
-
-
-async def test_another_refusal_is_raised_once() -> None:
-    async with StreamServer([web.json_response({"error": {"message": "no such thing"}}, status=400)]) as server:
-        client = OpenAICompatible(server.url)
-        with pytest.raises(BadRequest, match="no such thing"):
-            await _watched(client, Texts())
-        await client.close()
-        assert len(server.bodies) == 1
 
 
 @pytest.mark.parametrize(
@@ -175,14 +148,6 @@ async def test_garbage_in_a_stream_is_asked_for_as_a_whole(part: bytes) -> None:
         assert (await _watched(client, texts)).text == "Hello"
         await client.close()
         assert (texts.parts, texts.all) == ([], ["Hel"]), "it was taken back"
-
-
-@pytest.mark.parametrize("chunk", [[], 1, None, {"choices": 3}, {"choices": [3]}, {"choices": [{"delta": [1]}]}])
-async def test_events_of_another_form_say_nothing(chunk: Any) -> None:
-    async with StreamServer([[event(chunk), "Hello", *END]]) as server:
-        client = OpenAICompatible(server.url)
-        assert (await _watched(client, Texts())).text == "Hello"
-        await client.close()
 
 
 @pytest.mark.parametrize("line", [b"data: " + b"[0," * 1000, b": " + b"x" * 3000, b"data: {}\n\n" + b" " * 30])
@@ -229,17 +194,6 @@ async def test_a_real_server_streams_what_it_answers_whole(llama: LlamaServer) -
     assert (streamed.tokens_in, streamed.tokens_out) == (whole_one.tokens_in, whole_one.tokens_out)
 
 
-@pytest.mark.embedded
-async def test_the_embedded_model_is_watched_too(shallow: Any) -> None:
-    texts, request = Texts(), asked(f"embedded/{shallow}", temperature=0, seed=1, max_tokens=12)
-    client = EmbeddedClient(f"embedded/{shallow}")
-    streamed = await _watched(client, texts, request)
-    assert "".join(texts.parts) == streamed.text
-    assert len(texts.parts) > 1
-    assert _same(streamed, await client.complete(request))
-    await client.close()
-
-
 def _ollama(*texts: str, **end: Any) -> Step:
     lines: list[Any] = [{"model": "m", "message": {"role": "assistant", "content": text}} for text in texts]
     raw = "\n".join(json.dumps(line) for line in [*lines, end])
@@ -268,11 +222,6 @@ async def test_ollama_streams_lines(scripted: ScriptedServer) -> None:
 async def test_a_stream_of_ollamas_that_breaks_off_is_no_reply(scripted: ScriptedServer, end: dict[str, Any]) -> None:
     with pytest.raises(Unavailable):
         await _ollama_watched(scripted, [_ollama("Hel", **end)], Texts())
-
-
-async def test_an_ollama_that_answers_whole_is_read_so(scripted: ScriptedServer) -> None:
-    step = Step(json.dumps({"message": {"content": "Hello"}, "done": True, "prompt_eval_count": 30}).encode())
-    assert (await _ollama_watched(scripted, [step], Texts())).text == "Hello"
 
 
 @pytest.mark.slow

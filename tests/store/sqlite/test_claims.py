@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.store import SqliteStore
-from promptpex.store.living_processes import host_name, process_start
-from promptpex.store.sqlite.leases import LEASE_S, Owner
+from promptpex.store.sqlite.writer import LEASE_S, Owner, host_name, process_start
 from tests.llm.questions import request
 
 ID = request().id

@@ -12,14 +12,72 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from functools import lru_cache
+from typing import Any
 
-from promptpex.assertions.kinds.text import bad_value, items_of, lacking, refuse_empty
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
+from promptpex.assertions.javascript import v8
+from promptpex.assertions.kinds.text import bad_value, items_of, lacking, refuse_empty, required_text
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time, tick
+from promptpex.assertions.worker_process import StrikeCounter
 from promptpex.codecs.text.wording import around, beginning, quoted_json
-from promptpex.core.normal_forms import normal_form
+from promptpex.core.sentences import normal_form
 from promptpex.core.translation import stored
+
+
+def _pattern(assertion: Assertion, value: object) -> str:
+    return required_text(assertion, value)
+
+
+def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> KindResult:
+    text, quoted = checked.text, quoted_json(pattern)
+    place = _search(assertion, pattern, text)
+    if place is None:
+        reason = stored("the pattern {quoted} is not found in {excerpt}", quoted=quoted, excerpt=beginning(text))
+    elif text.strip():
+        reason = stored("{excerpt} matches the pattern {quoted}", excerpt=around(text, *place), quoted=quoted)
+    else:
+        reason = stored("the pattern {quoted} is found in {excerpt}", quoted=quoted, excerpt=beginning(text))
+    return KindResult(place is not None, reason)
+
+
+def _verify(assertion: Assertion, pattern: str) -> None:
+    _search(assertion, pattern, "")
+
+
+def _search(assertion: Assertion, pattern: str, text: str) -> v8.Place | None:
+    if assertion.dialect == "python":
+        return python_search(f"(?i){pattern}" if assertion.ignore_case else pattern, text)
+    return v8.REGEXES.find(pattern, text, assertion.flags)
+
+
+_STRIKES = StrikeCounter()
+
+
+def python_search(pattern: str, text: str) -> v8.Place | None:
+    """Where ``re.search`` of the package regex finds the pattern, with limits on time and memory.
+
+    Raises:
+        Unscorable: ``bad-pattern``, ``timeout`` or ``memory``.
+    """
+    name = quoted_json(pattern)
+    if _STRIKES.struck_out(pattern):
+        raise Unscorable(
+            "timeout", stored("the pattern {quoted} was not tried; it took too long too often before", quoted=name)
+        )
+    answer = v8.search(pattern, text)
+    kind = answer["kind"]
+    _STRIKES.record(pattern, overran=kind in ("timeout", "memory"))
+    if kind == "searched":
+        place = answer["place"]
+        return None if place is None else (place[0], place[1])
+    if kind == "bad":
+        message = " ".join(answer["message"].split())[:200]
+        raise Unscorable("bad-pattern", v8.IS_NONE.format(quoted=name, detail=message))
+    if kind == "memory":
+        raise Unscorable("memory", stored("the pattern {quoted} needs too much memory on this text", quoted=name))
+    raise Unscorable("timeout", v8.TOOK_LONG.format(quoted=name, seconds=f"{v8.MATCH_SECONDS:g}"))
+
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 _BLANKLESS = (
@@ -50,7 +108,6 @@ def word_at(text: str, word: str) -> int:
 
 
 def _joined(text: str, at: int) -> bool:
-    """Whether the characters before and after this place belong to one word."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -121,7 +178,8 @@ def _all(assertion: Assertion, words: tuple[str, ...], checked: CheckedOutput) -
     return KindResult(False, lacking(missing, checked.text))
 
 
-KINDS = (
+KINDS: tuple[Kind[Any], ...] = (
     Kind("word-any", _words, _any, refuse=refuse_empty),
     Kind("word-all", _words, _all, refuse=refuse_empty),
+    Kind("regex", _pattern, _evaluate, verify=_verify),
 )
