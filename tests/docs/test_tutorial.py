@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -28,3 +30,11 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     shop = tmp_path / "shop"
     assert (shop / "prompt.blessed.json").is_file()
     assert len(list((shop / "results" / "subject-line").glob("*/report.html"))) == 3
+    (case,) = re.findall(r"^```yaml\n(  - id: r1-1\n.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert case in (shop / "prompt.cases.yaml").read_text(encoding="utf-8")
+    files = (shop / "results").rglob("*.jsonl")
+    written = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    (shown,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    parts = [json.loads(line).items() for line in shown.splitlines()]
+    assert parts
+    assert all(any(part <= line.items() for line in written) for part in parts)
