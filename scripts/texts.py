@@ -5,7 +5,7 @@
     python scripts/texts.py fr      # the same, and a catalogue for French where there is none
     python scripts/texts.py --check # says what is missing, and changes nothing; exit code 1 where something is
 
-``tests/test_catalogues.py`` holds the catalogues to what this finds. How to translate: CONTRIBUTING.md.
+``tests/repository/test_catalogues.py`` holds the catalogues to what this finds. How to translate: CONTRIBUTING.md.
 """
 
 from __future__ import annotations

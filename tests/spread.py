@@ -15,14 +15,17 @@ import pytest
 
 Test = TypeVar("Test")
 
-COSTLY = ("ray", "shallow", "chromium_address")
-"""Fixtures, once for a process, whose tests are kept together; ``ray`` is a mark as well."""
+COSTLY = ("ray", "shallow", "chromium_address", "repository")
+"""Fixtures, once for a process, whose tests are kept together; ``ray`` is a mark as well, and ``repository`` the folder
+of tests that read all files of the repository."""
 TOGETHER_WITH = {"litellm": "shallow"}
 """Marks whose tests stand with those of a fixture, since some of them need it: importing litellm takes four seconds."""
 
 
 def costly_fixture(test: pytest.Item) -> str | None:
     """Which of the costly fixtures a test needs."""
+    if "repository" in test.path.parts:
+        return "repository"
     named = getattr(test, "fixturenames", ())
     marked = (fixture for mark, fixture in TOGETHER_WITH.items() if test.get_closest_marker(mark))
     return next((name for name in COSTLY if name in named or test.get_closest_marker(name)), next(marked, None))

@@ -10,10 +10,9 @@ import pytest
 import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import RunError
-from promptpex.core.records import BatchManifest, BatchPart, Case, Check, Request, Run, Spec, Suite
+from promptpex.core.records import Case, Request, Run, Spec, Suite
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
-from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.tables import CHANGED_COLUMNS, COMPARISON_COLUMNS, MODEL_COLUMNS, records
 from tests.judging.test_trust import calibration
 from tests.samples import prompt, spec
@@ -142,16 +141,3 @@ def test_the_answer_says_so_where_nobody_has_checked_the_judge(results: Path) ->
     for known, says in ((calibration(r2, JUDGE, fingerprint=mark), False), (calibration(r2, JUDGE), True)):
         checked = judged(spec().replace(rules=(r1, r2.replace(judge=(known,)))))
         assert ("by this judge" in (checked.answer or "")) is says
-
-
-def test_so_do_the_answers_of_checks_that_ask_a_judge_comparisons_and_batches(results: Path) -> None:
-    asking = spec().rules[1].replace(checks=(Check(kind="question", value="Is it red?"),))
-    by_question = judged(spec().replace(rules=(asking,)))
-    assert (by_question.answer or "").startswith("fake/good is clearly the best, by this judge:")
-    run = judged(spec())
-    assert "By this judge; check it with `promptpex grade`." in promptpex.compare(run, run).answer
-    part = ReportedPart(BatchPart(file="p.md", prompt="p", run="p/1"), run.summary())
-    batch = BatchReport(BatchManifest(batch="0123456789", parts=(part.part,)), results, (part,))
-    assert batch.answer.endswith("By this judge; check it with `promptpex grade`.")
-    by_code = judged(spec().replace(rules=spec().rules[:1]), judge="none")
-    assert "judge" not in promptpex.compare(by_code, by_code).answer

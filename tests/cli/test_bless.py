@@ -54,16 +54,6 @@ def test_a_run_is_blessed_and_the_next_one_held_against_it(project: Path, capsys
     assert (code, "non-compliance is 10%, above 5%" in out) == (1, True)
 
 
-def test_the_baseline_may_be_a_file_or_a_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert called(capsys, "bless", "old", "--out", "kept/main.json", "--json")[0] == 0
-    for which in ("kept/main.json", "old", "latest~1"):
-        code, out, _ = called(capsys, "gate", "latest", "--baseline", which, "--json")
-        assert code == 1
-        made = json.loads(out)
-        assert made["models"]["a"][0].startswith("non-compliance rose from 10% to 37%")
-        assert made["baseline"]["models"][0]["regression"] == "shown"
-
-
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

@@ -191,6 +191,7 @@ def test_a_run_without_a_single_verdict_is_refused(results: Path, capsys: pytest
         (["--max-non-compliance", "lots"], "not a share"),
         (["--max-non-compliance", "150%"], "not a share"),
         (["--max-non-compliance", "other=5%"], "not a model of the run"),
+        (["--min-metric", "tone=0.8"], "means go from 0 to 100; write tone=80"),
     ],
 )
 def test_a_gate_that_cannot_be_kept_is_bad_usage(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cli.command_session import resume_line
 from promptpex.cli.run_ending import exit_code, gravest
 from promptpex.core.errors import Interrupted
 from promptpex.report import summarise
@@ -143,14 +142,6 @@ def test_hostile_names_and_messages_are_shown_and_not_obeyed(capsys: pytest.Capt
     assert "\x1b" not in err
     assert "\x07" not in err
     assert len(err.splitlines()) == 2
-
-
-@pytest.mark.parametrize("typed", [["run", "my prompt.md", "--fresh", "-m", "a"], ["run", "my prompt.md", "-m", "a"]])
-def test_the_command_that_goes_on_does_not_ask_anew_what_was_answered(
-    monkeypatch: pytest.MonkeyPatch, typed: list[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["promptpex", *typed])
-    assert resume_line() == "promptpex run 'my prompt.md' -m a"
 
 
 def test_the_gravest_of_several_codes_is_that_of_the_command() -> None:

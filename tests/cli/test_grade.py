@@ -51,20 +51,6 @@ def test_grading_by_keys_from_a_pipe(tmp_path: Path) -> None:
     assert sorted(values.values()) == [("bad", "in two words"), ("good", ""), ("good", ""), ("unsure", "")]
 
 
-@pytest.mark.parametrize(
-    ("graders", "sentence"),
-    [
-        ("adjudicated:", "adjudicated:NAME, or one grader's name; here the name is missing"),
-        ("majorty", "no grader is called 'majorty'; did you mean 'majority'?"),
-        ("", "--graders takes majority, any-bad, latest, accuracy, adjudicated:NAME, or one grader's name"),
-    ],
-)
-def test_whose_grades_count_has_to_be_said_in_words_that_there_are(tmp_path: Path, graders: str, sentence: str) -> None:
-    project(tmp_path)
-    done = typed("q\n", "--graders", graders, cwd=tmp_path)
-    assert (done.code, sentence in done.err) == (2, True)
-
-
 def test_back_undo_and_finishing_at_any_time(tmp_path: Path) -> None:
     project(tmp_path)
     done = typed("g\nb\np\nm\nn better so\nz\nu\nq\n", cwd=tmp_path)
@@ -170,19 +156,6 @@ def test_names_keys_and_options_that_mean_nothing(tmp_path: Path) -> None:
         assert done.code == 2, arguments
         assert message in done.err
         assert "Traceback" not in done.err
-
-
-def test_a_run_whose_prompt_has_changed_says_so(tmp_path: Path) -> None:
-    project(tmp_path, {"sky": "blue"})
-    (tmp_path / "colours.md").write_text("Name the usual colour of {{thing}}.\n", encoding="utf-8")
-    done = typed("g\n", cwd=tmp_path)
-    assert done.code == 0
-    assert "the run one was made with an earlier text of colours" in done.err
-    (tmp_path / "colours.md").rename(tmp_path / "old.md")
-    gone = typed("g\n", cwd=tmp_path)
-    assert gone.code == 2
-    assert "the prompt of the run (colours.md) is not in this project" in gone.err
-    assert "name its file with --prompt" in gone.err
 
 
 def lines(folder: Path) -> list[Grade]:

@@ -55,27 +55,11 @@ def tally_after(clock: Clock, count: int, *, every_s: float = 0.5, total: int = 
     return tally
 
 
-def test_rate_time_left_and_cost() -> None:
-    clock = Clock()
-    tally = tally_after(clock, 21)
-    assert tally.rate(clock()) == pytest.approx(2.0)
-    assert tally.text(clock()) == "21/100, 2.0/s, $0.0210, 40 s left"
-
-
 def test_a_server_that_falls_silent_lowers_the_rate() -> None:
     clock = Clock()
     tally = tally_after(clock, 21)
     clock.now += 10
     assert tally.rate(clock()) == pytest.approx(1.0)
-
-
-def test_a_judge_that_could_not_tell_has_not_failed() -> None:
-    tallies = ProgressCounts(Clock())
-    tallies.count(StageStarted("metric", 4, MODEL))
-    for error in (None, "judge-unclear", "judge-unclear", "judge-malformed"):
-        tally = tallies.count(StepDone("metric", MODEL, error))
-    assert tally is not None
-    assert tally.text(0.0) == "4/4, 1 failed, 2 unclear"
 
 
 @pytest.mark.parametrize(

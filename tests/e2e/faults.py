@@ -16,7 +16,6 @@ from typing import Any
 from aiohttp import web
 
 from tests.e2e.command import Done, benchmark, in_process
-from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Seen, Step, completion_body
 
 GOOD = Step(body=completion_body("NN"))
@@ -142,7 +141,6 @@ def nothing_kept(here: Place, done: Done, expected: Mapping[str, int]) -> None:
 
 
 async def campaign(
-    name: str,
     here: Place,
     server: ScriptedServer,
     fault: Fault,
@@ -167,7 +165,6 @@ async def campaign(
     before = here.stored()
     assert len(before) == answered
     if url is not None:
-        TALLY.rows.append(Row(name, here.cells, answered, counts_text(expected), done.code, 0, script.twice))
         return done
     script.fault = lambda number, seen: None
     sent = script.sent
@@ -179,9 +176,6 @@ async def campaign(
     assert before.items() <= here.stored().items()
     assert script.sent - sent == here.cells - answered
     assert script.twice == 0
-    TALLY.rows.append(
-        Row(name, len(rows), answered, counts_text(expected), done.code, script.sent - sent, script.twice)
-    )
     return done
 
 

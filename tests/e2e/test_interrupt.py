@@ -16,7 +16,6 @@ import pytest
 
 from tests.e2e.faults import MODEL, Place, Script, command, place, reasons, sound, until
 from tests.e2e.processes import asked, ended, nobody_stays, started
-from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Step, completion_body
 
 __all__ = ["nobody_stays"]
@@ -60,9 +59,6 @@ async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(tmp_path: 
     assert reasons(here.rows()) == {}
     assert script.twice == 0
     assert sum(script.paid.values()) == 12
-    TALLY.rows.append(
-        Row("SIGINT while the server hangs", 12, 5, "4 cut-by-stop, 3 interrupted", done.code, 7, script.twice)
-    )
     assert "partial" not in here.manifest()
 
 
@@ -86,7 +82,6 @@ async def test_twice_ends_at_once_and_the_store_is_whole(tmp_path: Path, scripte
     script.fault = lambda number, seen: None
     assert (await command(asked(here, scripted))).code == 0
     assert sum(script.paid.values()) == 12
-    TALLY.rows.append(Row("SIGINT twice", 12, 5, "the run ends at once", done.code, 7, script.twice))
 
 
 async def test_while_the_author_works_nothing_half_made_is_written(tmp_path: Path, scripted: ScriptedServer) -> None:

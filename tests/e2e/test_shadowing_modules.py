@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.main import COMMANDS
-from tests.test_action import run_step
+from tests.repository.test_action import run_step
 
 PROGRAM = Path(sys.executable).with_name("promptpex")
 KEY = "sk-OF-THE-USER"

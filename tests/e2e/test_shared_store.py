@@ -14,7 +14,6 @@ import pytest
 from promptpex.core.store_address import parse_address
 from tests.e2e.command import environment
 from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, until
-from tests.e2e.tally import TALLY, Row
 from tests.e2e.test_store_faults import is_one_sentence
 from tests.fork_server.start import forking
 from tests.postgres import GUEST, PASSWORD, SUPERUSER, Cluster, own_cluster
@@ -79,7 +78,6 @@ async def test_many_clients_on_one_suite_pay_for_every_question_once(
     assert [one["models"][0]["scored"] for one in summaries] == [30] * CLIENTS
     assert script.sent == sum(one["requests"]["requests"] for one in summaries) == len(here.stored()) == 30
     assert script.twice == 0
-    TALLY.rows.append(Row(f"{CLIENTS} processes on one PostgreSQL store", 30 * CLIENTS, 30, "", 0, 0, script.twice))
 
 
 async def test_a_run_whose_server_goes_away_says_so_and_the_next_asks_only_what_is_missing(
@@ -102,9 +100,6 @@ async def test_a_run_whose_server_goes_away_says_so_and_the_next_asks_only_what_
     assert healed.code == 0, healed.err
     assert reasons(here.rows()) == {}
     assert (script.sent, len(here.stored())) == (before + 80 - kept, 80), "what was committed is not asked again"
-    TALLY.rows.append(
-        Row("PostgreSQL gone in mid-run", 80, before, "the run ends, named", done.code, 80 - kept, before - kept)
-    )
 
 
 async def test_no_password_gets_into_what_a_run_leaves(

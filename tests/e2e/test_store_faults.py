@@ -19,7 +19,6 @@ from promptpex.core.records import Completion
 from promptpex.store import SqliteStore
 from tests.e2e.command import Done, environment
 from tests.e2e.faults import MODEL, Place, Script, command, place, reasons, sound
-from tests.e2e.tally import TALLY, Row
 from tests.fork_server.start import forking
 from tests.llm.questions import request
 from tests.servers import ScriptedServer, Step, completion_body
@@ -66,7 +65,7 @@ def remount(folder: Path, options: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
 
 
-async def full_then_free(name: str, here: Place, server: ScriptedServer, done: Done, script: Script) -> None:
+async def full_then_free(here: Place, server: ScriptedServer, done: Done, script: Script) -> None:
     """After a full disk: nothing that was committed is lost, and the next run asks only what is missing."""
     before = here.stored()
     assert 0 < len(before) < here.cells
@@ -79,8 +78,6 @@ async def full_then_free(name: str, here: Place, server: ScriptedServer, done: D
     again = json.loads(healed.out)["requests"]["requests"]
     assert again == here.cells - len(before)
     assert max(script.paid.values()) <= 2  # what was in flight when the disk was full had no place to be kept in
-    unstored = sum(count - 1 for count in script.paid.values())
-    TALLY.rows.append(Row(name, here.cells, len(before), "the run ends, named", done.code, again, unstored))
 
 
 async def test_a_full_disk_is_named_and_nothing_committed_is_lost(tmp_path: Path, scripted: ScriptedServer) -> None:
@@ -92,24 +89,7 @@ async def test_a_full_disk_is_named_and_nothing_committed_is_lost(tmp_path: Path
         done = await command(asked(there, scripted, "--results", str(tmp_path / "results")))
         is_one_sentence(done, "store.db", "no space")
         remount(disk, "size=64m")
-        await full_then_free("the disk is full (a tmpfs of 1 MB)", there, scripted, done, script)
-
-
-async def test_a_limit_on_the_size_of_files(tmp_path: Path, scripted: ScriptedServer) -> None:
-    here = place(tmp_path, cells=30)
-    script = scripted.otherwise = Script(good=LONG)
-    with forking():
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", LIMITED, *asked(here, scripted)),
-            cwd=tmp_path,
-            env=environment(),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-    out, err = await process.communicate()
-    done = Done(process.returncode or 0, out.decode(), err.decode())
-    is_one_sentence(done, "store.db")
-    await full_then_free("no file may pass 600 KB (RLIMIT_FSIZE)", here, scripted, done, script)
+        await full_then_free(there, scripted, done, script)
 
 
 @pytest.mark.parametrize("what", ["store", "results", "log", "record"])
@@ -141,7 +121,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 async def test_a_store_that_is_locked_for_a_while_is_waited_for(tmp_path: Path, scripted: ScriptedServer) -> None:
     here = place(tmp_path, cells=4)
-    script = scripted.otherwise = Script()
+    scripted.otherwise = Script()
     await SqliteStore(here.store).close()
     other = sqlite3.connect(here.store, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
@@ -152,7 +132,6 @@ async def test_a_store_that_is_locked_for_a_while_is_waited_for(tmp_path: Path, 
     other.close()
     assert done.code == 0, done.err
     assert len(here.stored()) == 4
-    TALLY.rows.append(Row("the store is locked for 1.5 s", 4, 4, "", done.code, 0, script.twice))
 
 
 @pytest.mark.parametrize("damage", ["no database", "another program's database", "a page overwritten", "half the file"])
@@ -169,7 +148,6 @@ async def test_a_damaged_store_is_named_and_left_alone(tmp_path: Path, scripted:
     verified = await command(["cache", "verify", "--store", str(here.store)])
     assert verified.code == 2
     assert "Traceback" not in verified.err
-    TALLY.rows.append(Row(f"a damaged store: {damage}", 12, 0, "the run ends, named", done.code, 0, script.twice))
 
 
 def spoil(path: Path, damage: str) -> None:

@@ -1,10 +1,10 @@
 """The fork server: a Python that has imported what commands import, and forks for each instead of starting anew.
 
-    python -m tests.fork_server.serve SOCKET [bare]
+    python -m tests.fork_server.serve SOCKET
 
 ``SOCKET`` is the number of an open socket on which requests come; when its other end is closed, however the tests
 have ended, the server ends. It has one thread, opens nothing and keeps nothing between requests. A command leaves the
-loop by a fork and goes on in ``main``. A ``bare`` one has imported nothing: for tests of the server itself.
+loop by a fork and goes on in ``main``.
 
 Its parent is the process of the tests, as if that had started it: the process between the two is gone before the
 answer is sent, and the tests have asked the system to be given what it leaves (see ``tests/fork_server/start.py``).
@@ -152,8 +152,7 @@ def main() -> None:
     """Serves; in a command, runs it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, which then end this process
     connection = socket.socket(fileno=int(sys.argv[1]))
-    if "bare" not in sys.argv[2:]:
-        prepare()
+    prepare()
     assert len(os.listdir("/proc/self/task")) == 1, "a fork has a copy of one thread alone"
     gc.collect()
     gc.freeze()  # what all commands share need not be looked at by each

@@ -41,21 +41,18 @@ _FORKING = ContextVar("forking", default=False)
 class ForkServer:
     """The server's process. It ends with this one, however that ends.
 
-    Args:
-        bare: whether it imports nothing that commands need.
-
     Attributes:
         variables: Python's own variables, as they were when the server was started.
     """
 
-    def __init__(self, environment: Mapping[str, str], *, bare: bool = False) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self.variables = _of_python(environment)
         self._turn = threading.Lock()
         self._control = ctypes.CDLL(None).prctl
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server.serve", str(theirs.fileno()), *(["bare"] if bare else [])],
+                [sys.executable, "-m", "tests.fork_server.serve", str(theirs.fileno())],
                 cwd=ROOT,
                 env={**environment, **NO_THREADS, "PYTHONPATH": ""},  # what it names would not be in the path otherwise
                 stdin=subprocess.DEVNULL,

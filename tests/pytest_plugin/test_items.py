@@ -14,9 +14,9 @@ from promptpex.core.outcomes import outcome_of
 from promptpex.core.records import Run
 from promptpex.report import runs
 from tests.pytest_plugin.project import CASES, colours, outcomes, with_plugin, write_project
+from tests.repository.test_startup import HEAVY
 from tests.servers import ScriptedServer
 from tests.stream_server import in_thread
-from tests.test_startup import HEAVY
 
 pytest_plugins = ["pytester"]
 
@@ -192,7 +192,7 @@ def test_the_last_failures_are_asked_again_alone(pytester: pytest.Pytester, serv
     assert len(list(pytester.path.glob("results/colour/*"))) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [(), ("--maxfail=9",)], ids=["all at once", "one by one"])
 def test_workers_ask_everything_once_between_them(
     pytester: pytest.Pytester, server: ScriptedServer, ending: tuple[str, ...]

@@ -12,7 +12,7 @@ from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.web.interfaces import Ports
 from promptpex.workflow.report_card import CardOfRuns, CardWishes
 from tests.alignment.folders import AlignedFolder
-from tests.web.browser import DESKTOP, PHONE, Browser, Page
+from tests.web.browser import DESKTOP, Browser, Page
 from tests.web.serving import Served, page_of, served, words
 
 SPEC = Spec(prompt="trip.md", rules=(Rule(id="r1", rule="The reply stays calm."),))
@@ -118,15 +118,3 @@ async def test_the_table_is_sorted_by_its_headings_and_hostile_outputs_stay_text
         assert "owned" not in await page.evaluate("document.title")
         assert HOSTILE[:20] in await page.text(".outputs")
         assert await page.evaluate("document.querySelectorAll('.outputs img, .outputs script').length") == 0
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-async def test_nothing_is_wider_than_the_screen_but_the_table_that_scrolls(
-    world: AlignedFolder, browser: Browser, size: tuple[int, int]
-) -> None:
-    with served(ports()) as server:
-        page = await opened(browser, server, size)
-        assert await page.evaluate("document.documentElement.scrollWidth") == size[0]
-        bars = await page.evaluate("[...document.querySelectorAll('svg[role=img]')].map(one => one.clientWidth)")
-        assert min(bars) >= 90

@@ -17,12 +17,10 @@ from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.folder import write_candidates
 from promptpex.web.interfaces import Ports
 from tests.samples import asked
-from tests.stream_server import END, Gate
 from tests.web.browser import PHONE, Browser, Page
 from tests.web.hostile import HOSTILE, RUNS_SOMETHING, assert_nothing_runs
 from tests.web.serving import Served, served
 from tests.workflow.criteria.criteria_bench import CAPITALS, Bench, proposed
-from tests.workflow.criteria.test_arriving_candidates import criteria_page
 
 TEXT = "The colour is written in capitals."
 SHOWN = "document.querySelectorAll('#list > article').length"
@@ -104,25 +102,6 @@ async def test_what_one_writes_survives_what_others_do_and_a_refusal(bench: Benc
 
 
 @pytest.mark.browser
-async def test_criteria_are_reworded_set_aside_and_deleted(bench: Bench, browser: Browser) -> None:
-    note = bench.grade(bench.pool[2], "bad", "why not in capitals")
-    bench.note(note)
-    async with opened(bench, browser) as page:
-        await page.evaluate("document.querySelectorAll('[data-name=words]').forEach((one) => { one.open = true; })")
-        await write(page, "[data-name=words] textarea", "Every letter is a capital.")
-        await page.click("[data-name=words] button[type=submit]")
-        await page.until_text("Every letter is a capital.", "article .words")
-        await page.click("article input[name=selected]")
-        await page.until_text("Set aside", "article")
-        assert bench.on_file().criteria[0].selected is False
-        await page.click("article .danger")
-        await page.until_text("Press again", "#said")
-        await page.click("article .danger")
-        await page.until(f"{SHOWN} === 0")
-        assert bench.on_file().criteria == ()
-
-
-@pytest.mark.browser
 async def test_an_author_at_work_is_seen_and_stopped(bench: Bench, browser: Browser) -> None:
     go_on = asyncio.Event()
 
@@ -142,34 +121,6 @@ async def test_an_author_at_work_is_seen_and_stopped(bench: Bench, browser: Brow
         bench.project._background._loop.call_soon_threadsafe(go_on.set)
         await page.until_text("3 made", "#whole")
         await page.until("document.getElementById('whole').dataset.working === 'no'")
-
-
-@pytest.mark.browser
-async def test_a_candidate_is_there_while_the_author_still_writes(tmp_path: Path, browser: Browser) -> None:
-    gate, hostile = Gate(), "</pre><img src=x onerror=alert(1)>"
-    some = [json.dumps(one) for one in (CAPITALS[0], proposed("odd", "contains", hostile, "capitals"), CAPITALS[1])]
-    with (
-        criteria_page(tmp_path, [["[", some[0], ",", some[1], gate, ",", some[2], "]", *END]]) as (project, _),
-        served(Ports(tmp_path, criteria=project, start="/criteria")) as page_server,
-    ):
-        page = await browser.page()
-        await page.open(page_server.link)
-        await page.click("#whole button.main")
-        await page.until_text("catches 9 of 9 bad", "article .candidates")
-        await page.until_text("just written", "article .candidates")
-        await page.until_text("odd", "article .candidates")
-        await page.evaluate("document.querySelectorAll('.candidate details').forEach((one) => { one.open = true; })")
-        texts = "[...document.querySelectorAll('article .candidate pre')].map((one) => one.textContent)"
-        assert hostile in (await page.evaluate(texts))[1]
-        assert await page.evaluate(RUNS_SOMETHING) == []
-        assert await page.evaluate("document.querySelectorAll('.candidate button').length") == 0, "it may yet go"
-        await page.look(PHONE)
-        assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
-        gate.opened.set()
-        await page.until_text("shouts", "article .candidates")
-        await page.until("!document.querySelector('article .candidates').textContent.includes('just written')")
-        assert await page.evaluate("document.querySelectorAll('.candidate form').length") == 3
-        assert page.failures == []
 
 
 @pytest.mark.browser

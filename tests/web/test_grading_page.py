@@ -8,10 +8,10 @@ import pytest
 
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.grading.book import WHOLE, Subject
-from promptpex.grading.desk import Assignment, GradingDesk
+from promptpex.grading.desk import GradingDesk
 from promptpex.grading.next_item import Opinion
 from tests.web.browser import PHONE, Browser, Page
-from tests.web.grading_pool import RULES, SECRET, desk_of, hostile_items, items_of, ports_of, press, ready, texts
+from tests.web.grading_pool import desk_of, hostile_items, ports_of, press, ready, texts
 from tests.web.hostile import HOSTILE, RUNS_SOMETHING
 from tests.web.serving import Served, served
 
@@ -64,49 +64,6 @@ async def test_reasons_notes_rules_undo_and_the_way_back(tmp_path: Path, browser
         assert await page.text("#hint") == "Taken back: r3 is good."
         assert ("ada", "r3") not in standing(path)
         assert page.failures == []
-
-
-async def test_a_reason_may_be_skipped_and_a_grade_changed(tmp_path: Path, browser: Browser) -> None:
-    path = tmp_path / "pos.grades.jsonl"
-    with served(ports_of(desk_of(path, texts(4)))) as server:
-        page = await opened(browser, server)
-        await press(page, "b", "Enter", "g", "ArrowLeft", "ArrowLeft", "g")
-        assert await page.text("#place") == "Output 1 of the 2 you graded"
-        assert standing(path) == {("ada", "output"): ["good", "good"]}
-        await press(page, "n")
-        await page.type("after all")
-        await press(page, "Enter")
-    notes = [grade.note for grade in current(read_grades(path)) if grade.note]
-    assert (notes, len(read_grades(path))) == (["after all"], 4)
-
-
-async def test_an_output_whose_grade_was_taken_back_is_new_again(tmp_path: Path, browser: Browser) -> None:
-    path = tmp_path / "pos.grades.jsonl"
-    with served(ports_of(desk_of(path, texts(4)))) as server:
-        page = await opened(browser, server)
-        outputs = [await page.text("#output")]
-        await press(page, "g")
-        outputs.append(await page.text("#output"))
-        await press(page, "g", "z", "z")
-        assert (await page.text("#output"), await page.text("#place")) == (outputs[0], "A new output")
-        await press(page, "u")
-        assert (await page.text("#output") != outputs[0], standing(path)) == (True, {("ada", "output"): ["unsure"]})
-        await press(page, "z", "z")
-        assert await page.text("#hint") == "There is nothing to undo."
-    assert current(read_grades(path)) == ()
-    assert all(grade.policy == "alternating" and grade.probability for grade in read_grades(path))
-
-
-async def test_what_machines_say_is_hidden_until_one_has_graded(tmp_path: Path, browser: Browser) -> None:
-    with served(ports_of(desk_of(tmp_path / "pos.grades.jsonl", texts(3)))) as server:
-        page = await opened(browser, server)
-        assert await page.evaluate("document.querySelector('#opinions-toggle').disabled")
-        await press(page, "o")
-        assert "once you have graded" in await page.text("#hint")
-        await press(page, "2", "g", "o")
-        assert (await page.text("#opinion-list")).count(SECRET) == 3
-        await press(page, "o")
-        assert await page.evaluate("document.querySelector('#opinions').hidden")
 
 
 async def test_mouse_alone_is_enough_and_every_control_has_a_name(tmp_path: Path, browser: Browser) -> None:
@@ -202,23 +159,6 @@ async def test_a_grade_that_the_disk_does_not_take_is_not_shown_as_given(tmp_pat
         assert await page.evaluate("document.querySelector('#trouble').hidden")
         assert await page.text("#graded-count") == "2 of 3 outputs graded by you"
     assert standing(path) == {("ada", "output"): ["unsure", "good"]}
-
-
-async def test_a_failure_of_ours_is_said_in_whole_sentences(tmp_path: Path, browser: Browser) -> None:
-    class BrokenDesk(GradingDesk):
-        def next(self, grader: str, policy: str | None = None) -> Assignment | None:
-            raise RuntimeError("a defect")
-
-    desk = BrokenDesk(items_of(texts(2)), RULES, tmp_path / "pos.grades.jsonl")
-    with served(ports_of(desk)) as server:
-        page = await browser.page()
-        await page.open(server.link)
-        await page.until("document.querySelector('#trouble').hidden === false")
-        assert await page.text("#trouble") == (
-            "Something went wrong in promptpex; the terminal says what. "
-            "Start promptpex grade again and open the link that it prints."
-        )
-        assert ("a defect" in "".join(server.lines), page.failures) == (True, [])
 
 
 async def test_hostile_texts_stay_texts(tmp_path: Path, browser: Browser) -> None:

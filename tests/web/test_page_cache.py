@@ -20,24 +20,6 @@ class Maker:
         return f"{self.count:5}"
 
 
-def test_a_page_is_made_anew_when_its_stamp_changes() -> None:
-    pages, make = MadePages(), Maker()
-    assert [pages.get("a", stamp, make) for stamp in (1, 1, 2, 2, 1)] == ["    1", "    1", "    2", "    2", "    3"]
-
-
-def test_the_oldest_pages_go_when_there_are_too_many_characters() -> None:
-    pages, make = MadePages(most=12), Maker()
-    for key in "abac":
-        pages.get(key, 1, make)
-    assert make.count == 3
-    pages.get("a", 1, make)
-    assert make.count == 3
-    pages.get("b", 1, make)
-    assert make.count == 4
-    large = MadePages(most=1)
-    assert [large.get("a", 1, make), large.get("a", 1, make)] == ["    5", "    5"]
-
-
 def test_a_page_that_cannot_be_made_is_tried_again() -> None:
     def broken() -> str:
         raise KeyError("nosuch")

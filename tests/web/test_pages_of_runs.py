@@ -71,15 +71,6 @@ async def test_runs_have_their_names_and_are_found_by_references(results: Path) 
     assert "a shows no clear change" in compared
 
 
-async def test_a_prompts_runs_can_be_seen_alone(results: Path) -> None:
-    with served(Ports(results)) as server:
-        text = words(await page_of(server, "/?prompt=letters"))
-        assert "Runs of letters" in text
-        assert "other" in text
-        assert "second" not in text
-        assert words(await page_of(server, "/?prompt=nosuch")) == words(await page_of(server, "/"))
-
-
 async def test_a_report_is_that_of_the_file_with_the_way_back(results: Path) -> None:
     with served(Ports(results)) as server:
         page = await page_of(server, "/runs/colours/first")
@@ -125,14 +116,6 @@ async def test_runs_are_compared_as_the_settings_say(results: Path) -> None:
         text = words(await page_of(server, "/compare?before=colours/first&after=colours/second"))
     assert "points (80% CI)" in text
     assert "50% 1 of 2 50% 1 of 2" in text
-
-
-async def test_a_run_from_elsewhere_is_shown_too(results: Path, tmp_path: Path) -> None:
-    folder = store(named_run("far", "2026-05-05T00:00:00Z"), tmp_path / "elsewhere")
-    key = RunList(results, folder).key(folder)
-    with served(Ports(results, folder, f"/runs/{key}")) as server:
-        assert "far" in words(await page_of(server, "/"))
-        assert "Run far" in words(await page_of(server, f"/runs/{key}"))
 
 
 @pytest.mark.parametrize("table", ["", "model\na,b", "model,outputs,cases\na,1,x", "\xff", "a\nb", "x" * 2_000_000])

@@ -104,21 +104,6 @@ async def test_text_is_searched_in_outputs_reasons_and_inputs(tmp_path: Path, br
     assert await page.evaluate("document.querySelector('#filter-clear').hidden") is False
 
 
-async def test_who_has_scrolled_down_sees_the_first_of_what_a_filter_leaves(tmp_path: Path, browser: Browser) -> None:
-    cases = [f"c{n}" for n in range(9)]
-    made = run(
-        [output(case, text="a line\n" * 60) for case in cases],
-        [verdict("fail" if case > "c4" else "pass", case=case) for case in cases],
-    )
-    page = await opened(browser, made, tmp_path, window=True)
-    await page.evaluate("document.querySelector('#cases').lastElementChild.scrollIntoView({block: 'end'})")
-    await page.evaluate("document.querySelector('#v-fail').click()")
-    above = "document.querySelector('.case:not([hidden])').getBoundingClientRect().top"
-    below = "document.querySelector('.filters').getBoundingClientRect().bottom"
-    await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-    assert await page.evaluate(f"{above} >= {below} - 1 && {above} < innerHeight") is True
-
-
 async def test_a_link_to_a_case_opens_it_whatever_is_filtered(tmp_path: Path, browser: Browser) -> None:
     page = await opened(browser, colours(), tmp_path, "#verdict=unscored")
     assert await shown(page) == ["case-c4 b v-unscored"]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from html import unescape
 
-from promptpex.core.translation import reading_in
 from promptpex.web.app import STATIC
-from promptpex.web.script_texts import TEXTS, script_texts
+from promptpex.web.script_texts import TEXTS
 
 TEXT = r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")"""
 CALL = re.compile(rf"own\.(?:tr|trN|trParts)\(\s*{TEXT}(?:,\s*{TEXT})?")
@@ -30,12 +27,3 @@ def test_scripts_say_what_the_catalogue_has() -> None:
 def test_no_sentence_of_a_script_is_left_out() -> None:
     for file in STATIC.glob("*.js"):
         assert not WORDS.search(file.read_text(encoding="utf-8")), file.name
-
-
-def test_texts_of_scripts_in_the_readers_language() -> None:
-    assert script_texts() == {}
-    with reading_in("vi"):
-        texts = script_texts()
-    assert texts["A new output"] == "Một đầu ra mới"
-    assert len(texts) == len(TEXTS)
-    assert json.loads(unescape(json.dumps(texts))) == texts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from promptpex.report.files import write
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.execution.run_records import begin, execute
 from promptpex.workflow.execution.run_records import judge as judge_again
-from promptpex.workflow.metrics import criteria_texts, metric_judges, metric_scores, metrics_of, metrics_to_score
+from promptpex.workflow.metrics import criteria_texts, metrics_of, metrics_to_score
 from promptpex.workflow.pipeline import judge as judge_folder
 from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.project_files import files_of
@@ -82,14 +81,6 @@ async def test_a_judge_scores_every_output_and_says_when_it_cannot(tmp_path: Pat
     hostile = next(text for text in texts if "Ignore the criteria" in text)
     assert f"{HOSTILE}\n</output-" in hostile, "the output cannot close its fence"
     assert run.manifest.asked == sum(1 for _ in client.requests)
-
-
-async def test_several_judges_are_pooled_and_each_is_kept(tmp_path: Path) -> None:
-    beside(tmp_path, warm__metric__md="---\nscale: 0-100\n---\nWarm? {{output}}\n")
-    run = await made(tmp_path, judge=["fake/j", "fake/k"])
-    assert [one[1:] for one in counting(run, "warm")] == [(None, "judges:mean")] * 4
-    assert [one[0] for one in counting(run, "warm")] == pytest.approx([0.6] * 4)
-    assert Counter(one.source for one in run.scores) == {"judge:fake/j": 4, "judge:fake/k": 4, "judges:mean": 4}
 
 
 async def test_code_scores_without_a_judge_and_sees_inputs_and_expected_outputs(tmp_path: Path) -> None:
@@ -325,20 +316,6 @@ async def test_judging_again_by_some_metrics_keeps_the_scores_of_the_others(tmp_
     assert runs.read(folder).scores == after.scores
 
 
-async def test_an_output_of_a_case_that_the_run_lacks_is_not_scored_and_ends_nothing(tmp_path: Path) -> None:
-    beside(tmp_path, kind__metric__md="Kind? {{output}}\n", short__metric__js="true")
-    run = await made(tmp_path)
-    lost = run.replace(suite=run.suite.replace(cases=run.suite.cases[1:]))
-    gone = run.suite.cases[0].id
-    async with opened(tmp_path) as session:
-        scores = await metric_scores(session, lost, metric_judges(session, lost.prompt, lost.metrics))
-    assert {(one.name, one.unscored) for one in scores if one.case == gone} == {
-        ("kind", "no-case"),
-        ("short", "no-case"),
-    }
-    assert len(scores) == len(run.scores)
-
-
 async def test_a_script_that_is_not_javascript_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     beside(tmp_path, short__metric__js="output.length <", prompt__md="Say {{word}}.")
     client = FakeClient(reply)
@@ -348,21 +325,3 @@ async def test_a_script_that_is_not_javascript_is_refused_before_anything_is_ask
     assert (client.requests, caught.value.exit_code) == ([], 2)
     assert str(caught.value.path).endswith("short.metric.js")
     assert (await made(tmp_path, metrics=[])).metrics == ()
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "return output.length > 1",
-        "const long = output.length; return long > 1;",
-        "if (output.length > 1) return 1; return 0",
-        "output.length > 1;",
-        "(() => { const long = output.length; return long > 1 })()",
-        "const long = output.length > 1; long",
-        "let long = 0\nfor (const one of output) long += 1\nreturn long > 1",
-        "output ? JSON.parse('1') : JSON.parse(output)",
-    ],
-)
-async def test_code_may_be_an_expression_or_a_body_on_one_line_or_several(tmp_path: Path, code: str) -> None:
-    beside(tmp_path, long__metric__js=code)
-    assert {value for value, _, _ in counting(await made(tmp_path), "long")} == {1.0}

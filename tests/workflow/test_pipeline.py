@@ -126,18 +126,6 @@ async def test_judging_again_asks_no_model_under_test(tmp_path: Path) -> None:
     assert judged.manifest.judges == ("fake/other",)
 
 
-async def test_judging_again_warns_of_self_preference_and_the_manifest_says_how_it_was_judged(tmp_path: Path) -> None:
-    _, folder = await execute(tmp_path, client(), models=["fake/a"])
-    resolved = load(settings(tmp_path, judge=["fake/a"], judge_sees_input=True), start=tmp_path, env={})
-    events: list[Event] = []
-    async with open_session(resolved, provider=client(), emit=events.append) as session:
-        manifest = await judge(session, folder)
-    assert [one for one in events if isinstance(one, Notice) and "from the same vendor as fake/a" in one.message]
-    assert manifest.settings["judge_sees_input"] is True
-    assert manifest.settings["judge"] == ["fake/a"]
-    assert manifest.settings["models"] == ["fake/a"]
-
-
 async def test_judging_in_another_mode_says_that_it_replaces_the_verdicts(tmp_path: Path) -> None:
     _, folder = await execute(tmp_path, client(), models=["fake/a"])
 

@@ -19,7 +19,7 @@ from promptpex.core.errors import InputError
 from promptpex.documents.yaml_reader import load
 from promptpex.promptfile import sibling
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (ROOT / "tests" / "data" / "stage_recordings").glob("*/recording.jsonl"))
 SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "stage_evidence.py"))
 

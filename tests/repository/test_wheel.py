@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 BENCHMARK = ROOT / "benchmarks" / "speech-tag"
 TIMEOUT_S = 600
 

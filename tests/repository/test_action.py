@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from promptpex.cli.main import run_cli
 from tests.pytest_plugin.project import write_project
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = YAML(typ="safe").load(ROOT / "action.yml")
 STEPS = ACTION["runs"]["steps"]
 (HOOK,) = YAML(typ="safe").load(ROOT / ".pre-commit-hooks.yaml")

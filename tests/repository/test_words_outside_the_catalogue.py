@@ -12,7 +12,7 @@ import pytest
 from promptpex.core import errors
 from promptpex.core.errors import ModelError
 
-PACKAGE = Path(__file__).parent.parent / "promptpex"
+PACKAGE = Path(__file__).parents[2] / "promptpex"
 MODEL_ERRORS = {
     name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, ModelError)
 } | {"ReplyError", "NotGguf"}

@@ -13,7 +13,7 @@ import pytest
 from promptpex.core.translation import languages
 from promptpex.core.translation_catalogue import STORED
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import texts as catalogues  # noqa: E402

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "promptpex"
+PACKAGE = Path(__file__).parents[2] / "promptpex"
 FILES = sorted(PACKAGE.rglob("*.py"))
 HEADS = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
 SHORT = 5

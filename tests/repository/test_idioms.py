@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CODE = sorted(path for suffix in ("py", "jinja") for path in (ROOT / "promptpex").rglob(f"*.{suffix}"))
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {ROOT / "CHANGELOG.md"})
 SENT = {"promptpex/synthesis/history/categories.py"}

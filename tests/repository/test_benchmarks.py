@@ -26,7 +26,7 @@ from promptpex.synthesis.history.versions import deltas, from_files
 from promptpex.workflow.validation.validate import validate
 from tests.assertions.checked_here import check_rules
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 FOLDERS = sorted(path.parent for path in BENCHMARKS.glob("*/prompt.md"))
 BY_HAND = [path for path in FOLDERS if not (path / "promises.yaml").exists()]
 """Those whose spec and cases are written by hand; the others have those of a capable author, and promises by hand."""
