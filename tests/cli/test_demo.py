@@ -34,9 +34,9 @@ def test_it_runs_and_prints_what_the_picture_shows(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     printed = [line.rstrip() for line in RUN_ID.sub("0123456789", done.out).splitlines() if line.strip()]
     assert drawn() == ["$ promptpex demo", *printed], "make it anew: python scripts/pictures.py"
-    said = re.search(r"hasty` in (\d+ of 28) \((\d+%), (.*?)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert said is not None
-    assert re.search(rf"hasty +worse +{said[1]} +{said[2]} \({said[3]}\)", done.out), "README says otherwise"
+    message = re.search(r"hasty` in (\d+ of 28) \((\d+%), (.*?)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert message is not None
+    assert re.search(rf"hasty +worse +{message[1]} +{message[2]} \({message[3]}\)", done.out), "README says otherwise"
     folder = tmp_path / "promptpex-demo"
     assert {path.name for path in folder.iterdir()} == {*FILES, "promptpex.toml", "results", ".promptpex"}
     (report,) = folder.glob("results/*/*/report.html")
