@@ -92,7 +92,6 @@ class CardContest:
 
     @property
     def clusters(self) -> list[str]:
-        """What each example belongs to."""
         return [example.cluster for example in self.examples]
 
     @property
@@ -161,7 +160,6 @@ class HeldVerdicts:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether there is a random sample."""
         return bool(self.data.graded.sample(self.subject))
 
     def observations(self, *, sampled: bool = False) -> tuple[list[Observation], int]:
@@ -319,7 +317,6 @@ def card(data: CardData) -> ReportCard:
 
 
 def _counting(graded: GradedItems) -> tuple[str, ...]:
-    """Everyone whose grades count."""
     book = graded.book
     return tuple(name for name in book.graders if book.rules.only in ("", name))
 
@@ -345,7 +342,6 @@ def _notices(data: CardData) -> Iterator[str]:
 
 
 def _why_no_folds(contest: CardContest) -> str:
-    """Why nothing of the chosen set can be measured."""
     bad, graded = contest.graded.any_bad, contest.graded.any
     cases = [
         len({cluster for number, cluster in enumerate(contest.clusters) if outputs >> number & 1})

@@ -82,27 +82,22 @@ class GradedOutputs:
 
     @property
     def any_bad(self) -> int:
-        """The outputs that are bad on the whole or on a criterion, as bits."""
         return reduce(or_, (bad for bad, _ in self.own.values()), self.bad)
 
     @property
     def any_good(self) -> int:
-        """The outputs that are good on the whole or on a criterion, as bits."""
         return reduce(or_, (good for _, good in self.own.values()), self.good)
 
     @property
     def any(self) -> int:
-        """The outputs that people said something of, as bits."""
         return self.any_bad | self.any_good
 
     def evidence(self, criterion: str) -> CriterionEvidence:
-        """What is known of a criterion."""
         bad, good = self.own.get(criterion, (0, 0))
         elsewhere = reduce(or_, (broken for name, (broken, _) in self.own.items() if name != criterion), 0)
         return CriterionEvidence(bad, (good | self.good) & ~bad, self.bad & ~(bad | good | elsewhere))
 
     def among(self, outputs: int) -> GradedOutputs:
-        """The same of these outputs alone."""
         own = {name: (bad & outputs, good & outputs) for name, (bad, good) in self.own.items()}
         return GradedOutputs(self.bad & outputs, self.good & outputs, own)
 
@@ -190,7 +185,6 @@ def choose(
 
 
 def chosen_of(choices: Sequence[CriterionChoice]) -> frozenset[str]:
-    """The set that the choices make: an output fails it if it fails one of its assertions."""
     return frozenset(name for choice in choices for name in choice.chosen)
 
 

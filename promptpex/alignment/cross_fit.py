@@ -69,7 +69,6 @@ def cross_fitted_choice(
 
 
 def chosen_by(wanted: Sequence[Wanted], contenders: Sequence[Contender], graded: GradedOutputs) -> Chosen:
-    """What ``choose`` chooses, by criterion and in all."""
     choices = choose(wanted, contenders, graded)
     return {**{one.wanted.id: frozenset(one.chosen) for one in choices}, WHOLE_SET: chosen_of(choices)}
 
@@ -118,7 +117,6 @@ def figures_of_part(
     counted: int = EVERY,
     empty: EmptyFolds = "not-flagged",
 ) -> HeldOutFigures:
-    """As ``figures_of_folds``, of one criterion or of the set alone."""
     observations = observations_of_part(name, folds, contenders, graded, clusters, counted, empty)
     figures = figures_of(observations, worth=worth_of_folds(len(folds)))
     return HeldOutFigures(figures, len(folds), sum(not fold.chosen[name] for fold in folds))
@@ -198,14 +196,12 @@ def _addition(
 
 
 def observed(bad: int, good: int, fails: int, clusters: Sequence[str]) -> Iterable[Observation]:
-    """The observations of outputs that are bad and good, and of those that an assertion fails; all as bits."""
     for number in range((bad | good).bit_length()):
         if (bad | good) >> number & 1:
             yield Observation(bool(bad >> number & 1), bool(fails >> number & 1), clusters[number])
 
 
 def as_bits(numbers: Iterable[int]) -> int:
-    """A set of numbers as the bits of one."""
     members = 0
     for number in numbers:
         members |= 1 << number
@@ -213,7 +209,6 @@ def as_bits(numbers: Iterable[int]) -> int:
 
 
 def union(sets: Iterable[int]) -> int:
-    """What is in at least one of the sets of bits."""
     joined = 0
     for one in sets:
         joined |= one

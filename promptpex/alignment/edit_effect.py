@@ -100,7 +100,6 @@ def _shares(before: CardData, after: CardData) -> Iterator[ComparedOutputs]:
 
 
 def _labels(data: CardData, subject: str, *, sampled: bool) -> list[Observation]:
-    """What people say of the outputs of the run."""
     counted = data.graded.sample(subject) if sampled else {item.id for item in data.graded.of_runs}
     return [
         Observation(label == "bad", False, item.cluster)

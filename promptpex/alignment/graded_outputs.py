@@ -39,7 +39,6 @@ def with_labels(items: Iterable[Example], book: GradeBook) -> tuple[Example, ...
 
 
 def each_text_once(items: Iterable[Example]) -> tuple[Example, ...]:
-    """The first item of each text."""
     by_text: dict[str, Example] = {}
     for item in items:
         by_text.setdefault(item.output, item)
@@ -52,7 +51,6 @@ def measured_outputs(items: Sequence[Example], book: GradeBook) -> int:
 
 
 def may_be_seen(item: Example, book: GradeBook) -> bool:
-    """Whether authors of candidates may have been shown the item with its grades."""
     return item.is_shown and bool(book.holding(item))
 
 
@@ -255,7 +253,6 @@ def _cells(opinions: Sequence[Opinion], columns: Sequence[CardColumn]) -> str:
 
 
 def distributions_of(graded: GradedItems, measures: Mapping[str, Mapping[str, float]]) -> tuple[CardDistribution, ...]:
-    """A histogram of each measure, of good, bad and other outputs."""
     return tuple(_distribution(name, graded.items, values) for name, values in measures.items() if values)
 
 

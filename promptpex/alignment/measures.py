@@ -86,7 +86,6 @@ _CELLS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
 def as_figure(interval: Interval) -> CardFigure:
-    """An interval as it stands on a card."""
     return CardFigure(
         estimate=interval.estimate, low=interval.low, high=interval.high, n=interval.n, method=interval.method
     )
@@ -103,7 +102,6 @@ def _tables(observations: Iterable[Observation]) -> Sequence[_Table]:
 
 
 def _rest(share: Interval) -> Interval:
-    """What is left of a share to 1."""
     estimate = None if share.estimate is None else 1.0 - share.estimate
     return Interval(estimate, 1.0 - share.high, 1.0 - share.low, share.confidence, share.n, share.method)
 

@@ -169,7 +169,6 @@ class GradeBook:
 
     @cached_property
     def _digests(self) -> dict[str, str | None]:
-        """The digest of each subject's words."""
         return {subject.id: subject.digest for subject in self.subjects.values()}
 
     @cached_property
@@ -216,13 +215,11 @@ class GradeBook:
         return book._weighed() if self.rules.graders == "accuracy" else book
 
     def _weighed(self) -> GradeBook:
-        """The book with its graders' accuracies as they are now."""
         weights = accuracies(self._all_votes())
         return self if weights == self._accuracies else replace(self, _accuracies=weights, _joints={})
 
     @property
     def graders(self) -> tuple[str, ...]:
-        """Everyone with a grade that counts, sorted."""
         return tuple(sorted({grade.grader for each in self._by_key.values() for grade in each}))
 
     @property
@@ -270,7 +267,6 @@ class GradeBook:
         return self._tips.get((grader, key, subject_id))
 
     def last_time(self, grader: str) -> datetime | None:
-        """When this grader last said anything, also what no longer holds."""
         return self._last.get(grader)
 
     def latest_of(self, grader: str, keys: Container[str]) -> Grade | None:
@@ -294,7 +290,6 @@ class GradeBook:
 
     @cached_property
     def has_stale(self) -> bool:
-        """Whether there is any grade on words that a rule or criterion no longer has."""
         return any(tip.subject in self.subjects and not self._is_current(tip) for tip in self._holding())
 
     @cached_property
@@ -440,7 +435,6 @@ def _why_none(joint: Joint) -> str:
 
 
 def _latest(grades: Iterable[Grade]) -> dict[str, dict[str, Grade]]:
-    """By grader, the last grade on each subject."""
     latest: defaultdict[str, dict[str, Grade]] = defaultdict(dict)
     for grade in grades:
         latest[grade.grader][grade.subject] = grade
@@ -448,7 +442,6 @@ def _latest(grades: Iterable[Grade]) -> dict[str, dict[str, Grade]]:
 
 
 def _last(grades: Iterable[Grade], known: Mapping[str, datetime] | None = None) -> dict[str, datetime]:
-    """When each grader last said anything."""
     last: dict[str, datetime] = {}
     for grade in grades:
         time = datetime.fromisoformat(grade.time)

@@ -59,26 +59,18 @@ class KeptBook:
 
     @property
     def book(self) -> GradeBook:
-        """The state of all grades, as of the last look at the file."""
         return self._book
 
     def regard(self, subjects: Iterable[Subject]) -> None:
-        """Takes up what can be graded now."""
         self._subjects = tuple(subjects)
         self._book = self._read()
 
     def refresh(self) -> GradeBook:
-        """Reads what others have added."""
         if state_of(self.path) != self._file:
             self._book = self._read()
         return self._book
 
     def append(self, grade: Grade) -> None:
-        """Writes a grade.
-
-        Raises:
-            GradeError: also where the file cannot be written.
-        """
         before = 0 if self._file is None else self._file.size
         append_grades(self.path, [grade])
         self._file = state_of(self.path)
@@ -181,17 +173,14 @@ class GradingDesk:
 
     @property
     def path(self) -> Path:
-        """The file of grades."""
         return self._kept.path
 
     @property
     def book(self) -> GradeBook:
-        """The state of all grades, as of the last look at the file."""
         return self._kept.book
 
     @property
     def judged(self) -> frozenset[str]:
-        """The subjects of which judges say something."""
         opinions = (one for each in self.opinions.values() for one in each)
         return frozenset(one.subject for one in opinions if one.source == "judge" and one.status != "none")
 
@@ -219,11 +208,6 @@ class GradingDesk:
         return subject
 
     def refresh(self) -> GradeBook:
-        """Reads what others have added.
-
-        Raises:
-            GradeError: the file cannot be read, with its line.
-        """
         with self._lock:
             return self._kept.refresh()
 
@@ -232,9 +216,6 @@ class GradingDesk:
 
         Args:
             opinions: what machines say now; None = as before.
-
-        Raises:
-            GradeError: the file cannot be read.
         """
         with self._lock:
             if tuple(subjects) != self.subjects:
@@ -253,9 +234,6 @@ class GradingDesk:
 
         Args:
             policy: how it is chosen; None = as the desk does. Another one than before makes a new choice.
-
-        Raises:
-            GradeError: the file cannot be read.
         """
         policy = policy or self.policy
         with self._lock:
@@ -282,11 +260,7 @@ class GradingDesk:
         note: str = "",
         assignment: Assignment | None = None,
     ) -> Grade:
-        """Writes a grade, in the place of this grader's earlier one on the same; it is on disk when this returns.
-
-        Raises:
-            GradeError: there is no such item or subject, the name or note is too long, or the file cannot be written.
-        """
+        """Writes a grade, in the place of this grader's earlier one on the same; it is on disk when this returns."""
         grader, words = replace_surrogates(grader), replace_surrogates(note)
         with self._lock:
             self.refresh()
@@ -308,9 +282,6 @@ class GradingDesk:
         """Takes this grader's latest grade on an item of the pool back, and gives it; None where there is none.
 
         What the grader said before of the same holds again; called again, it goes one more step back.
-
-        Raises:
-            GradeError: the file cannot be read or written.
         """
         with self._lock:
             self.refresh()
@@ -326,12 +297,10 @@ class GradingDesk:
             return latest
 
     def progress(self, grader: str) -> Progress:
-        """How far grading is, as of the last look at the file."""
         with self._lock:
             return progress_of(self.book, self.pool, self.ask, grader)
 
     def is_graded_by(self, grader: str, item_id: str) -> bool:
-        """Whether this grader has graded all that is asked of an item."""
         return self._has_said(self.item(item_id), self.ask, grader)
 
     def lacking(self) -> dict[str, int]:

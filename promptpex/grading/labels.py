@@ -203,9 +203,6 @@ def require_known_grader(how: LabelRules, graders: Collection[str]) -> None:
 def require_no_misspelling(how: LabelRules, graders: Collection[str]) -> None:
     """Refuses the name of a grader who is not among these and that is nearly a way in which several come to one label;
     any other may belong to somebody who has graded nothing yet.
-
-    Raises:
-        SynthesisError: as ``require_known_grader``.
     """
     if how.only and did_you_mean(how.only, JOINT):
         require_known_grader(how, graders)

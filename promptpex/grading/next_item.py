@@ -104,9 +104,6 @@ def probabilities(policy: str, items: Collection[str], around: Surroundings) -> 
     """With which probability the policy chooses each of the open items; they sum to 1, and are none where none is open.
 
     The share that every policy leaves to the random sample is not in them: ``next_item`` mixes it in.
-
-    Raises:
-        InputError: no policy is called that.
     """
     require_policy(policy)
     return POLICIES[policy](tuple(dict.fromkeys(items)), around) if items else {}
@@ -272,9 +269,6 @@ def choose(policy: str, candidates: Sequence[Example], state: GradingState, *, s
         candidates: the items of the pool that are open: neither graded nor held by others.
         state: what the choice rests on.
         share: how often it is the random sample's turn; 1 for the policy ``random``.
-
-    Raises:
-        InputError: no policy is called that.
     """
     items = {item.id: item for item in candidates}
     order = in_order((item.id for item in state.pool), state.seed)
@@ -305,7 +299,6 @@ class GradingProgress:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The keys that can be chosen."""
         return tuple(key for key in self.order if key not in self.graded and key not in self.in_hand)
 
 
@@ -338,9 +331,6 @@ def draw_next(
         policy: one of ``POLICIES``.
         share: how often it is the random sample's turn; 1 for the policy ``random``.
         seed: of everything that is left to chance.
-
-    Raises:
-        InputError: no policy is called that.
     """
     chances = probabilities(policy, progress.open, around)
     turn = next_turn(progress.order, progress.graded, progress.reached, progress.in_hand)

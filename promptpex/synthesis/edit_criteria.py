@@ -113,11 +113,6 @@ def checked_text(text: str) -> str:
 
 
 def find(synthesis: Synthesis, name: str) -> Criterion:
-    """The criterion of this id.
-
-    Raises:
-        SynthesisError: there is none.
-    """
     return _named(synthesis.criteria, name, "criterion")
 
 
@@ -141,9 +136,6 @@ def add(
         title: what the id is made of; else the first words are.
         taken: ids that it may not have.
         notes: ids of the grades that it comes from.
-
-    Raises:
-        SynthesisError: there is no text, or too much.
     """
     plain = checked_text(text)
     words = title.strip() or " ".join(plain.split()[:_WORDS_OF_AN_ID])
@@ -153,11 +145,7 @@ def add(
 
 
 def reword(synthesis: Synthesis, name: str, text: str) -> Synthesis:
-    """With other words for a criterion; its candidates are then for the old ones.
-
-    Raises:
-        SynthesisError: as ``add``, or it is not there.
-    """
+    """With other words for a criterion; its candidates are then for the old ones."""
     old, plain = find(synthesis, name), checked_text(text)
     if old.text == plain:
         return synthesis
@@ -167,11 +155,7 @@ def reword(synthesis: Synthesis, name: str, text: str) -> Synthesis:
 
 
 def delete(synthesis: Synthesis, name: str) -> Synthesis:
-    """Without a criterion and the candidates that are for it alone.
-
-    Raises:
-        SynthesisError: it is not there.
-    """
+    """Without a criterion and the candidates that are for it alone."""
     find(synthesis, name)
     candidates = []
     for one in synthesis.candidates:
@@ -214,11 +198,7 @@ def add_candidate(synthesis: Synthesis, criterion: str, name: str, check: Check)
 
 
 def edit_candidate(synthesis: Synthesis, name: str, check: Check) -> Synthesis:
-    """With another check under a candidate's name; it is then for its criteria's present words.
-
-    Raises:
-        SynthesisError: it is not there.
-    """
+    """With another check under a candidate's name; it is then for its criteria's present words."""
     old = _candidate(synthesis, name)
     if old.check == check:
         return synthesis
@@ -227,31 +207,16 @@ def edit_candidate(synthesis: Synthesis, name: str, check: Check) -> Synthesis:
 
 
 def keep_candidate(synthesis: Synthesis, name: str) -> Synthesis:
-    """With a person's word that a candidate still fits its criteria's present words.
-
-    Raises:
-        SynthesisError: it is not there.
-    """
     new = _candidate(synthesis, name).written_for(synthesis.criteria)
     return synthesis.replace(candidates=_with(synthesis.candidates, new))
 
 
 def choose(synthesis: Synthesis, name: str, choice: Choice | None) -> Synthesis:
-    """With a person's choice of a candidate; None leaves it to the selection.
-
-    Raises:
-        SynthesisError: it is not there.
-    """
     new = _candidate(synthesis, name).replace(choice=choice)
     return synthesis.replace(candidates=_with(synthesis.candidates, new))
 
 
 def delete_candidate(synthesis: Synthesis, name: str) -> Synthesis:
-    """Without a candidate.
-
-    Raises:
-        SynthesisError: it is not there.
-    """
     _candidate(synthesis, name)
     left = tuple(one for one in synthesis.candidates if one.id != name)
     return _without_dangling(synthesis.replace(candidates=left))
@@ -282,7 +247,6 @@ def _dated(candidate: Candidate, criteria: Iterable[Criterion]) -> Candidate:
 
 
 def _without_dangling(synthesis: Synthesis) -> Synthesis:
-    """Without implications of candidates that are gone."""
     ids = {one.id for one in synthesis.candidates}
     left = tuple(one for one in synthesis.implications if {one.stronger, one.weaker} <= ids)
     return synthesis.replace(implications=left)

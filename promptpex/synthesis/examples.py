@@ -363,9 +363,6 @@ def examples_of_table(
         known: the examples that are there, those of the run among them.
         run: of the run; empty where none is read.
         inputs: of the run's cases, by their ids.
-
-    Raises:
-        SynthesisError: a row names an output that is not there, or several.
     """
     ids = {_likeness(example.inputs, example.output): example.id for example in known}
     outputs = _by_case(run)

@@ -75,11 +75,7 @@ HISTORY = RecordFile(History, "file of versions", "it is made again")
 
 
 def history_in(path: Path, prompt: str) -> History:
-    """The history in this file; that of the prompt of this name, which is empty, where there is no such file.
-
-    Raises:
-        SynthesisError: the file cannot be read, or is not one of ours.
-    """
+    """The history in this file; that of the prompt of this name, which is empty, where there is no such file."""
     return HISTORY.read(path) or History(prompt=prompt)
 
 
@@ -91,11 +87,7 @@ _MOST_HINTS = 20
 
 
 def read_candidates(path: Path) -> Synthesis:
-    """The criteria, candidates and implications of this file, each with the origin it has in truth.
-
-    Raises:
-        SynthesisError: the first mistake, with file and line.
-    """
+    """The criteria, candidates and implications of this file, each with the origin it has in truth."""
     return examine(path).require()
 
 
@@ -113,12 +105,7 @@ def examine(path: Path) -> Reading[Synthesis]:
 
 
 def write_candidates(path: Path, synthesis: Synthesis, *, by_hand: bool = False) -> Synthesis:
-    """Writes the file, or brings it up to date with the least edits; gives what it then says.
-
-    Raises:
-        SynthesisError: the file on disk is broken (it is left as it is), or cannot be edited in place.
-        OSError: it cannot be written.
-    """
+    """Writes the file, or brings it up to date with the least edits; gives what it then says."""
     from promptpex.assertions import check_time
 
     with check_time():
@@ -177,7 +164,6 @@ LONGEST_LINE = 50_000_000
 
 
 def is_synthesis_folder(path: Path) -> bool:
-    """Whether this is the folder of a synthesis, and not of a run."""
     return path.is_dir() and (SynthesisFolder(path).candidates.is_file() or path.name.endswith(ENDING))
 
 
@@ -189,28 +175,20 @@ class SynthesisFolder:
 
     @classmethod
     def of(cls, prompt: Path) -> SynthesisFolder:
-        """The folder beside a prompt's file.
-
-        Raises:
-            SynthesisError: a link leads it out of the prompt's folder.
-        """
         path = prompt.with_name(f"{stem(prompt) or prompt.name}{ENDING}")
         refuse_led_out(path, prompt.parent, SynthesisError)
         return cls(path)
 
     @property
     def versions(self) -> Path:
-        """The versions of the prompt and what each changed."""
         return self.path / "versions.json"
 
     @property
     def candidates(self) -> Path:
-        """Criteria, candidates and implications, edited by people."""
         return self.path / "candidates.yaml"
 
     @property
     def examples(self) -> Path:
-        """The examples with their labels, one on a line."""
         return self.path / "examples.jsonl"
 
     @property
@@ -225,7 +203,6 @@ class SynthesisFolder:
 
     @property
     def selection(self) -> Path:
-        """The last choice."""
         return self.path / "selection.json"
 
     def prompt(self, name: str) -> Path:

@@ -99,7 +99,6 @@ def _share(figure: CardFigure) -> MeasuredShare:
 
 
 def _rest(share: MeasuredShare) -> MeasuredShare:
-    """What is left of a share to 1."""
     low, high = round(1.0 - share.high, DIGITS), round(1.0 - share.low, DIGITS)
     return MeasuredShare(
         estimate=None if share.estimate is None else round(1.0 - share.estimate, DIGITS), low=low, high=high
@@ -195,9 +194,6 @@ def calibrate(project: GradingProject, day: date) -> Calibrated:
     """Holds the judges of a project's runs against people, and writes what comes of it into the prompt's spec.
 
     Calibrations of judges that gave no verdict in these runs stay as they are, and so does all that people wrote.
-
-    Raises:
-        SpecError: the spec's file cannot be edited.
     """
     book = project.desk.book
     measured: dict[str, dict[str, JudgeCalibration]] = {}

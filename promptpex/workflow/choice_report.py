@@ -207,13 +207,11 @@ def example_rows(choice: ChosenColumns, grades: Sequence[Grade] = ()) -> tuple[E
 
 
 def _failed(fails: Sequence[int], rows: Sequence[int], width: int) -> Iterator[list[int]]:
-    """Per example the candidates that it fails."""
     for pattern in membership_patterns(fails, rows, width):
         yield [number for number, sign in enumerate(pattern) if sign == "1"]
 
 
 def _notes(grades: Sequence[Grade], examples: Collection[str]) -> dict[str, list[str]]:
-    """What graders wrote, by the example's id."""
     notes: dict[str, list[str]] = {}
     for grade in grades:
         if grade.note.strip() and grade.key in examples:
@@ -244,11 +242,7 @@ class ChoiceReport:
 
 
 def report_of_folder(path: Path) -> ChoiceReport:
-    """The report of the choice that is kept in a folder, or of the folder alone where there is none.
-
-    Raises:
-        InputError: the folder cannot be read.
-    """
+    """The report of the choice that is kept in a folder, or of the folder alone where there is none."""
     choice = CHOICE.read(SynthesisFolder(path).selection)
     return report_of(path, read_folder(path, _limits(choice)), choice)
 
@@ -259,9 +253,6 @@ def report_of(path: Path, source: FolderProblem, choice: SavedChoice | None) -> 
     Args:
         source: what the folder holds.
         choice: None where nothing was chosen.
-
-    Raises:
-        InputError: a file of the folder cannot be read.
     """
     folder, limits = SynthesisFolder(path), _limits(choice)
     synthesis = read_candidates(folder.candidates)
@@ -388,7 +379,6 @@ def _is_outdated(source: FolderProblem, columns: ChosenColumns, choice: SavedCho
 
 
 def _is_regraded(source: FolderProblem, choice: SavedChoice, contest: FolderContest | None) -> bool:
-    """Whether people say something else of single criteria now than when these were chosen for."""
     if contest is None or choice.label_rules is None:
         return False
     return rule_labels(contest.graded, source.matrix.examples) != choice.rule_labels

@@ -47,7 +47,6 @@ class FolderContest:
     clusters: tuple[str, ...]
 
     def choose(self, among: int | None = None) -> tuple[CriterionChoice, ...]:
-        """The choice by these examples alone, as bits; by all of them where there are none given."""
         return choose(self.wanted, self.contenders, self.graded if among is None else self.graded.among(among))
 
 
@@ -105,9 +104,6 @@ def choose_aligned(
         ffr: the highest false failure rate of a single assertion, for criteria without a limit of their own.
         graders: how grades become labels: those of the examples are brought up to date first.
         curve_seconds: as for ``choose_from``.
-
-    Raises:
-        InputError: a file that cannot be used.
     """
     limits = SelectionLimits(Fraction(), ffr)
     folder, rules = SynthesisFolder(path), graders or LabelRules()
@@ -175,11 +171,7 @@ def _keep_labels(folder: SynthesisFolder, prompt: Path, examples: Iterable[Examp
 def contest_of_kept(
     source: FolderProblem, synthesis: Synthesis, folder: SynthesisFolder, saved: SavedChoice
 ) -> FolderContest:
-    """What a kept choice by alignment was made from, by the grades of now and the rules by which labels came about.
-
-    Raises:
-        InputError: the spec or the grades cannot be read.
-    """
+    """What a kept choice by alignment was made from, by the grades of now and the rules by which labels came about."""
     book, criterion_of = _book(synthesis, folder, label_rules_of(saved))
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
     return contest_of(source, synthesis, graded, Fraction(str(saved.ffr_limit)))
@@ -229,7 +221,6 @@ def _limit(criterion: Criterion, ffr: Fraction) -> Fraction:
 
 
 def _book(synthesis: Synthesis, folder: SynthesisFolder, rules: LabelRules) -> tuple[GradeBook, dict[str, str]]:
-    """All grades of the prompt, and by what they are on, the criterion that it is."""
     prompt = folder.prompt(synthesis.prompt)
     spec_rules = rules_in(sibling(prompt, "spec"))
     grades = read_grades(sibling(prompt, "grades"))

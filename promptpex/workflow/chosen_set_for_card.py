@@ -105,7 +105,6 @@ def _kept(source: FolderProblem, saved: SavedChoice) -> frozenset[str]:
 
 
 def _left_out(source: FolderProblem) -> list[str]:
-    """Which candidates cannot be chosen from, a sentence each."""
     sentences = [stored("not chosen from: {reason}", reason=why) for why in source.not_comparable.values()]
     more = len(sentences) - NAMED
     if more <= 0:

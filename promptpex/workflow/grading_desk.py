@@ -47,9 +47,6 @@ def opinions_of(
 
     Left out are verdicts on rules that have other words now, repeated turns of a judge, and results of candidates that
     no longer hold. Of several verdicts of one source on the same text the first counts.
-
-    Raises:
-        SynthesisError: the file of results cannot be read, with its line.
     """
     opinions: defaultdict[str, dict[tuple[str, str], Opinion]] = defaultdict(dict)
     for run in read_runs:
@@ -164,12 +161,10 @@ class GradingProject:
 
     @property
     def run(self) -> Run | None:
-        """The first run; None where outputs of production alone are graded."""
         return self.runs[0] if self.runs else None
 
     @property
     def grades(self) -> Path:
-        """The file of grades."""
         return self.desk.path
 
 
@@ -224,9 +219,6 @@ def import_into(
 
     Returns:
         The file of grades, and what became of the lines.
-
-    Raises:
-        RunError, GradeError: as ``open_desk``; also where the source cannot be read.
     """
     file = wishes.prompt or next((one for one in sources if one.is_file()), None)
     grades = sibling(file or _prompt_of(_runs(sources, results, None)), "grades")
@@ -234,7 +226,6 @@ def import_into(
 
 
 def _runs(named: Sequence[Path], results: Path, file: Path | None) -> tuple[Run, ...]:
-    """The runs that are named; else the latest one, of the prompt where that is named."""
     if not named and file is not None:
         latest = runs.latest_of(results, read(file).name)
         return (runs.read(latest),) if latest is not None else ()

@@ -40,11 +40,9 @@ class GradesOfRuns:
         self._files: dict[Path, tuple[Path, ...]] = {}
 
     def stamp(self, folder: Path) -> Hashable:
-        """What changes whenever a file does that ``grades`` read for the run in this folder."""
         return tuple(map(state_of, self._files.get(folder, ())))
 
     def grades(self, folder: Path, run: AnyRun) -> PeoplesGrades | None:
-        """As ``peoples_grades``, for the run in this folder."""
         file = prompt_file_of(run)
         self._files[folder] = () if file is None else (sibling(file, "grades"), sibling(file, "spec"))
         return peoples_grades(run, ignore_events, prompt=file)
@@ -60,9 +58,6 @@ def peoples_grades(
     Args:
         prompt: the prompt's file; None: where the run says it is, if that is in the project that one works in.
         rules: how grades become labels.
-
-    Raises:
-        SynthesisError: the rules name a grader who gave no grade.
     """
     file = prompt or prompt_file_of(run)
     if file is None:
@@ -98,9 +93,6 @@ def grades_of_run(
 
     Only the random sample stands for all outputs of a model. Outputs that judges may have been shown with their grades
     are left out of it where the run's judges were shown any.
-
-    Raises:
-        SynthesisError: the rules name a grader who gave no grade.
     """
     book = GradeBook.of(grades, subjects_of(run.spec.rules), rules)
     require_known_grader(book.rules, book.graders)
@@ -174,7 +166,6 @@ class _SeenItems:
 
 
 def _answers(run: AnyRun) -> Iterator[tuple[str, str, str | None]]:
-    """Case, model and text of each output; no text of an unusable one."""
     if isinstance(run, RunInParts):
         for output in run.each_output():
             yield output.case, output.model, output.text if output.error is None else None

@@ -116,9 +116,6 @@ class ProductionSample:
 
         Args:
             only_checked: leave out those that bring no assertions.
-
-        Raises:
-            CheckError: the log has more than ``MOST_DAYS`` days.
         """
         for row in rows:
             self._look_at(row)
@@ -130,9 +127,6 @@ class ProductionSample:
 
         Args:
             file: the prompt's file.
-
-        Raises:
-            SynthesisError: the file of examples cannot be read or written, or another program keeps it locked.
         """
         sampled = {
             name: example.replace(put_up=day, prompt=example.prompt or self._sent(example))
@@ -220,22 +214,14 @@ def _add(sampled: Mapping[str, Example], folder: SynthesisFolder) -> int:
 
 
 def production_sample(prompt: Path, per_day: int, now: datetime) -> tuple[ProductionSample, SynthesisFolder]:
-    """The sample of a log of this prompt, and the folder that keeps it.
-
-    Raises:
-        PromptFileError, SynthesisError: the prompt or its folder cannot be used.
-    """
+    """The sample of a log of this prompt, and the folder that keeps it."""
     folder = SynthesisFolder.of(prompt)
     folder.read_examples()
     return ProductionSample(read(prompt), per_day, now.date().isoformat()), folder
 
 
 def checks_of_prompt(prompt: Path) -> Path | None:
-    """The spec beside a prompt, if it has checks.
-
-    Raises:
-        SpecError: it cannot be read.
-    """
+    """The spec beside a prompt, if it has checks."""
     spec = sibling(prompt, "spec")
     return spec if spec.exists() and any(rule.checks for rule in read_spec(spec).rules) else None
 

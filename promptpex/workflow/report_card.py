@@ -43,7 +43,6 @@ MOST_SCORED = 20_000
 
 
 def measures_of(items: Sequence[Example], spec: Spec, runs: Iterable[Run]) -> dict[str, dict[str, float]]:
-    """The value of each measure for each output that has one, by the output's id."""
     measures = {unit: {item.id: float(counted(item.output, unit)) for item in items} for unit in UNITS}
     return measures | _scores_of_checks(items, spec) | _metrics(runs)
 
@@ -99,7 +98,6 @@ def outputs_in_choice(read_runs: Iterable[Run], saved: SavedChoice | None) -> Ma
 
 
 def _note(run: Run, chosen: Collection[str], in_choice: Mapping[str, dict[str, bool]]) -> None:
-    """Notes, of each verdict of a run, whether it is of a chosen check."""
     ids = run.item_ids
     rules = {rule.id for rule in run.spec.rules if any(check.metric in chosen for check in rule.checks)}
 
@@ -133,9 +131,6 @@ def contest_on(
     Args:
         items: with their labels.
         criterion_of: as for ``graded_outputs``.
-
-    Raises:
-        SynthesisError: the file of results cannot be read, with its line.
     """
     contender_ids = {one.id for one in contest.contenders}
     candidates = [one for one in in_force(synthesis) if one.id in contender_ids]
@@ -169,7 +164,6 @@ def not_run_sentence(contest: CardContest, run: str) -> str:
 
 
 def _run_code(matrix: Matrix) -> None:
-    """Enters what code says where nothing is known."""
     all_examples = range(len(matrix.examples))
     missing = [
         (number, candidate, matrix.open_cells(number, all_examples))
@@ -225,9 +219,6 @@ def align(sources: Sequence[Path], results: Path, wishes: CardWishes, emit: List
     Args:
         sources: folders or ids of runs, or the prompt's file, which stands for its latest run; none: the latest run.
         results: the folder of the runs.
-
-    Raises:
-        InputError: a file that cannot be used, a grader who gave no grade, or a run of another prompt.
     """
     desk = GradingWishes(prompt=wishes.prompt, rules=wishes.rules)
     project = open_desk(sources, results, desk, emit)
@@ -235,11 +226,7 @@ def align(sources: Sequence[Path], results: Path, wishes: CardWishes, emit: List
 
 
 def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> ReportCard:
-    """The report card of an open project, by the grades as of the last look at its file.
-
-    Raises:
-        InputError: as ``align``.
-    """
+    """The report card of an open project, by the grades as of the last look at its file."""
     book = project.desk.book
     require_known_grader(wishes.rules, book.graders)
     contest = card_contest(project.folder, project.synthesis, project.spec, book, wishes.ffr)
@@ -264,7 +251,6 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
 
 
 def _graded(pool: Sequence[Example], project: GradingProject) -> GradedItems:
-    """The outputs with their labels: of a table that people filled in, else of their grades."""
     tables = {one.id: one for one in project.folder.read_examples() if one.from_table}
     items = [
         item.replace(label=tables[item.id].label, label_from=tables[item.id].label_from, from_table=True)
@@ -346,11 +332,7 @@ class CardOfRuns:
         self._files: tuple[Path, ...] = ()
 
     def stamp(self) -> Hashable:
-        """What changes whenever a file does that the card is made from; the latest run is one of them.
-
-        Raises:
-            RunError: there is no run.
-        """
+        """What changes whenever a file does that the card is made from; the latest run is one of them."""
         named: Sequence[Path | None] = self._sources or (None,)
         folders = [runs.resolve(one, self._results) for one in named if one is None or not one.is_file()]
         files = [folder / name for folder in folders for name in FILES]
@@ -362,9 +344,6 @@ class CardOfRuns:
         Args:
             limit: as a person writes it: ``25%``; empty: the kept choice.
             against: the folder of a run of other words.
-
-        Raises:
-            InputError: a file that cannot be used, or it is not a limit.
         """
         wishes = replace(self._wishes, ffr=share(limit)) if limit.strip() else self._wishes
         wishes = wishes if against is None else replace(wishes, against=against)

@@ -49,7 +49,6 @@ class Suggesting:
 
     @property
     def requests(self) -> int:
-        """How many requests that takes."""
         return int(self.infer) + int(bool(self.graded))
 
 
@@ -58,9 +57,6 @@ def book_of(file: Path, rules: Iterable[Rule], criteria: Iterable[Criterion], ho
 
     Args:
         file: the prompt's file.
-
-    Raises:
-        GradeError: the file of grades cannot be read, with its line.
     """
     return GradeBook.of(read_grades(sibling(file, "grades")), subjects_of(rules, criteria), how)
 
@@ -68,7 +64,6 @@ def book_of(file: Path, rules: Iterable[Rule], criteria: Iterable[Criterion], ho
 def with_new_notes(
     book: GradeBook, criteria: Iterable[Criterion], examples: Iterable[Example], most_bad: int = MOST_BAD
 ) -> GradedExamples:
-    """Bad outputs with notes that no criterion was made from yet, and a few good ones."""
     used = {name for criterion in criteria for name in criterion.notes}
     return examples_for_notes(book, examples, used=used, most_bad=most_bad)
 
@@ -84,11 +79,7 @@ def graded_for_notes(
 async def suggest(
     session: Session, prompt: Prompt, asking: Suggesting, known: Sequence[Criterion]
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    """New criteria, and the stages in which the author gave nothing that can be used.
-
-    Raises:
-        ModelError: of a kind that holds for the whole author.
-    """
+    """New criteria, and the stages in which the author gave nothing that can be used."""
     own = instructions_of(session.settings, prompt)
     requests: list[tuple[str, GradedExamples | None]] = [(INFER, None)] if asking.infer else []
     requests += [(NOTES, asking.graded)] if asking.graded else []
@@ -124,9 +115,6 @@ async def new_candidates(
     Args:
         shown: the example that the author sees.
         watched: whether each is named as soon as it is written.
-
-    Raises:
-        ModelError: of a kind that holds for the whole author.
     """
     note = instructions_of(session.settings, prompt).get("candidates", "")
     collected = NewCandidates()

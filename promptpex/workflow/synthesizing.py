@@ -300,7 +300,6 @@ async def _asked(session: Session, files: Files, plan: SynthesisPlan, wishes: Sy
 def _suggesting(
     session: Session, files: Files, prompt: Prompt, synthesis: Synthesis, wishes: SynthesisWishes
 ) -> Suggesting:
-    """What criteria are to be suggested from, as it was wished."""
     rules = rules_in(files.spec)
     taken_ids = frozenset(rule.id for rule in rules)
     if not wishes.from_notes:

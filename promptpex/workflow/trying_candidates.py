@@ -78,10 +78,6 @@ def update_examples(
     Args:
         file: the prompt's file, beside which its grades are.
         rules: of the spec, as it is now; grades on rules are held against them.
-
-    Raises:
-        RunError: the run is of another version of the prompt.
-        GradeError, SynthesisError: a file that cannot be used, with its line; or another program keeps them locked.
     """
     run = _of_run(prompt, sources.run, emit)
     with folder.alone(file):
@@ -100,7 +96,6 @@ def _updated(
     run: RunExamples,
     emit: Listener,
 ) -> tuple[Sequence[Example], GradeBook]:
-    """All examples, as they stand in the file now, and the grades that their labels come from."""
     merged_examples = merged(folder.read_examples(), run.examples)
     table = _of_table(prompt, merged_examples, run, sources, emit)
     book = GradeBook.of(read_grades(sibling(file, "grades")), subjects_of(rules, _criteria(folder)), sources.rules)
@@ -141,7 +136,6 @@ def _of_table(
 
 
 def _report(examples: Sequence[Example], total: int, book: GradeBook, emit: Listener) -> None:
-    """Says how labels came about, how many there are, and what gave none."""
     tally = Counter(example.label for example in examples)
     message = stored_n(
         "labels: {count} good example, {number} bad, {rest} without a label; {words}",
@@ -224,11 +218,7 @@ class Trial:
 
 
 def require_sources(session: Session, files: Files, wishes: TrialWishes) -> None:
-    """Refuses a run, labels, grades or examples that cannot be used, before an author is paid for candidates.
-
-    Raises:
-        RunError, GradeError, SynthesisError: with the file, and its line.
-    """
+    """Refuses a run, labels, grades or examples that cannot be used, before an author is paid for candidates."""
     prompt = read(files.prompt)
     if wishes.run is not None:
         run = runs.read(runs.resolve(wishes.run, Path(session.settings.results)), verdicts=False)
@@ -245,10 +235,6 @@ async def try_candidates(session: Session, files: Files, wishes: TrialWishes) ->
 
     Questions of candidates go to the first judge that is named, and so do pairs of candidates; where none is, such
     candidates err and are run again next time, and implications are those by the same code and those on file.
-
-    Raises:
-        RunError: a run that was named is of another version of the prompt.
-        GradeError, SynthesisError: a file that cannot be used, with its line.
     """
     prompt = read_prompt(session, files.prompt)
     folder = SynthesisFolder.of(files.prompt)

@@ -120,11 +120,6 @@ def _for_promptfoo(folder: Path, synthesis: Synthesis, matrix: Matrix, chosen: C
 
 
 def _known_cases(prompt: Path) -> Mapping[str, Case]:
-    """The prompt's cases as they are now, by id.
-
-    Raises:
-        SuiteError: their file cannot be read.
-    """
     path = sibling(prompt, "cases")
     return {case.id: case for case in read_suite(path).cases} if path.exists() else {}
 

@@ -109,7 +109,6 @@ def write(candidates: Iterable[CandidateRow], examples: Iterable[ExampleRow], fo
 
 
 def places(tables: Sequence[Path]) -> str:
-    """Where the tables are, for the terminal."""
     return tr("Tables: {files}", files=", ".join(map(str, tables)))
 
 
@@ -119,7 +118,6 @@ def candidates_csv(candidates: Iterable[CandidateRow]) -> str:
 
 
 def failures_csv(examples: Iterable[ExampleRow]) -> str:
-    """The bad outputs and those good ones that are flagged, in their order, with what flags them."""
     return _csv(FAILURE_COLUMNS, map(_example, examples))
 
 

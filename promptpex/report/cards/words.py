@@ -54,17 +54,14 @@ def range_of(one: CardFigure) -> str:
 
 
 def kappa_of(one: CardFigure) -> str:
-    """Kappa with its interval; a dash where it is not defined."""
     return "–" if one.estimate is None else digits(f"{one.estimate:.2f} ({one.low:.1f}–{one.high:.1f})")
 
 
 def name_of(row: CardRow) -> str:
-    """What a row is called."""
     return {"set": tr("the whole set"), "verdicts": tr("all verdicts together")}.get(row.kind, row.id)
 
 
 def subject_name(subject: str) -> str:
-    """What people graded."""
     return tr("the whole output") if subject == "output" else subject
 
 
@@ -176,7 +173,6 @@ def labels_of(one: CardLabels) -> str:
 
 
 def graded_parts(card: ReportCard) -> list[CardLabels]:
-    """The rules and criteria of which people said anything."""
     return [one for one in card.labels[1:] if one.graded or one.stale]
 
 
@@ -290,20 +286,17 @@ def candidate_counts(one: CardCandidate) -> str:
 
 
 def people_of(one: PeopleAgreement) -> str:
-    """How far two people agree."""
     undefined = tr("kappa is not defined, since both say one thing throughout")
     kappa = undefined if one.kappa.estimate is None else f"kappa {kappa_of(one.kappa)}"
     return tr("agree on {share} of {count}, {kappa}", share=range_of(one.agreed), count=one.agreed.n, kappa=kappa)
 
 
 def effect_name(one: CardEffect) -> str:
-    """What an edit had this effect on."""
     names = {"set": tr("the chosen set"), "verdicts": tr("all verdicts together")}
     return names.get(one.kind, subject_name(one.what))
 
 
 def effect_notes(one: CardEffect) -> list[str]:
-    """What to know of an effect."""
     notes = [] if one.sampled else [tr("not random samples")]
     return notes if one.cases or one.difference is None else [*notes, tr("no case is in both")]
 

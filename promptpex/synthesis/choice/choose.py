@@ -323,9 +323,6 @@ def choose_from(
 
     Args:
         curve_seconds: for the search of coverage against FFR; 0: it is not wanted.
-
-    Raises:
-        SynthesisError: the last choice cannot be read, or this one not be kept.
     """
     problem, limits = source.problem, way.limits
     before = CHOICE.read(folder.selection)

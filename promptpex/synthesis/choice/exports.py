@@ -62,7 +62,6 @@ def _rule_of(candidate: Candidate, criteria: Mapping[str, Criterion]) -> str | N
 
 
 def _without(rule: Rule, candidates: Collection[str]) -> Rule:
-    """The rule without the checks that came from these candidates, unless it is a person's."""
     if owned_by_people(rule.origin):
         return rule
     checks = tuple(check for check in rule.checks if check.metric is None or check.metric not in candidates)
@@ -93,7 +92,6 @@ def _by_criteria(candidates: Iterable[Candidate]) -> list[list[Candidate]]:
 
 
 def _rule(group: list[Candidate], criteria: Mapping[str, Criterion], taken: Collection[str]) -> Rule:
-    """A rule of these candidates, all of which are for the same criteria."""
     own_criteria = [criteria[name] for name in group[0].criteria if name in criteria]
     checks = tuple(candidate.named_check for candidate in group)
     uses_input = bool(named_variables(checks)) or any("python" in check.kind for check in checks)
@@ -220,12 +218,10 @@ def python_module(synthesis: Synthesis, chosen: Collection[str], *, module: str)
 
 
 def python_tests(module: str) -> str:
-    """The text of the tests of a module, which read ``examples_file(module)`` next to them."""
     return _TESTS.format(module=module, data=examples_file(module))
 
 
 def examples_file(module: str) -> str:
-    """The name of the file with the examples of a module's tests."""
     return f"{module}_examples.json"
 
 

@@ -152,12 +152,10 @@ class FolderProblem:
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The candidates of the problem, by their numbers in it."""
         return tuple(self.matrix.candidates[column] for column in self.columns)
 
     @property
     def examples(self) -> tuple[Example, ...]:
-        """The examples of the problem, by their numbers in it."""
         return tuple(self.matrix.examples[row] for row in self.rows)
 
     @property
@@ -188,10 +186,6 @@ def read_folder(
         screens: whether candidates that tell nothing are left out.
         labels: gives the examples other labels than those in the file.
         graded: says which examples a choice is made by besides those with a label, as bits.
-
-    Raises:
-        SynthesisError: no candidates, candidates that were not run on all examples with a label and that the choice
-            cannot do without, a file that cannot be used, or a link that leads the folder elsewhere.
     """
     whole = Path(os.path.abspath(path))
     refuse_led_out(whole, whole.parent, SynthesisError)
@@ -324,7 +318,6 @@ def problem_of(
 
 
 def _not_run_yet(examples: int) -> list[str]:
-    """That not all candidates were run on so many examples, none of which a choice is made by."""
     if not examples:
         return []
     one = stored(

@@ -111,7 +111,6 @@ _BY_ANY_NAME: dict[str, Category] = {
 
 
 def info_of(category: Category) -> CategoryInfo:
-    """What there is to say of a category."""
     return _BY_NAME[category]
 
 
@@ -121,7 +120,6 @@ def category_of(name: object) -> Category:
 
 
 def in_lines() -> str:
-    """The categories with their meanings, one on a line, as authors are shown them."""
     return "\n".join(f"- {info.name}: {info.meaning}" for info in TAXONOMY)
 
 
@@ -144,7 +142,6 @@ class DeltaPart:
     changes: tuple[Change, ...]
 
     def text(self) -> str:
-        """The changes, one on a line, with their signs."""
         return "\n".join(map(as_line, self.changes))
 
     def holds(self, source: str, *, tags: Iterable[str] = ("added", "removed")) -> bool:
@@ -173,9 +170,6 @@ async def ask_packs(
 ) -> list[tuple[Pack, Reply]]:
     """What ``ask`` gives for each pack; where its reply is of no use, for its halves. What fails alone is noticed and
     left out.
-
-    Raises:
-        ModelError: of a kind that holds for the whole model.
     """
 
     async def halved(pack: Pack) -> list[tuple[Pack, Reply]]:
@@ -227,7 +221,6 @@ def _fits(portions: Sequence[DeltaPart]) -> bool:
 
 
 def as_line(change: Change) -> str:
-    """A change with its sign, and its turn unless that is the system's."""
     where = "" if change.role == "system" else f"({change.role} turn) "
     return f"{'+' if change.tag == 'added' else '-'} {where}{change.text}"
 
@@ -306,9 +299,6 @@ async def ask_about(
     Args:
         item: what the list is of.
         known: texts that are not to be repeated; None: the stage's template has no place for them.
-
-    Raises:
-        ModelError: there is no usable reply.
     """
     rendered = render(
         f"synthesis/{stage}",

@@ -71,7 +71,6 @@ class Answer:
 
     @property
     def line(self) -> str:
-        """The output as one line of text."""
         return self.output.decode("utf-8", "replace").strip()
 
 
@@ -162,7 +161,6 @@ def _answer(process: subprocess.Popen[bytes], stdin: bytes, limit: int, seconds:
 
 
 def _gather(pipe: BinaryIO, most: int, kept: bytearray) -> None:
-    """Reads up to ``most`` bytes and one more, and then leaves, so that a flood ends with a broken pipe."""
     with contextlib.suppress(OSError, ValueError), pipe:
         while len(kept) <= most:
             piece = os.read(pipe.fileno(), min(65_536, most + 1 - len(kept)))
@@ -177,7 +175,6 @@ def _feed(pipe: BinaryIO, data: bytes) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends git, and whatever it may have started."""
     if process.poll() is None:
         with contextlib.suppress(OSError):
             if hasattr(os, "killpg"):
@@ -257,11 +254,7 @@ class _Touch:
 
 
 def file_history(file: Path) -> FileHistory:
-    """The revisions of this file, links followed. Without git, or outside of it, there are none, and a notice says so.
-
-    Raises:
-        SynthesisError: git takes too long or answers what cannot be read.
-    """
+    """The revisions of this file, links followed. Without git, or outside of it, there are none but a notice."""
     file = file.resolve()
     folder = file.parent
     if program() is None:
@@ -307,7 +300,6 @@ def _outside(answer: Answer) -> str:
 
 
 def _touches(folder: Path, inside: str, name: str) -> Iterator[_Touch]:
-    """The commits that touched the file, newest first, followed to its earlier names."""
     start, path, up = "HEAD", _path_in_head(folder, inside + name), "../" * inside.count("/")
     for _ in range(MOST_RENAMES + 1):
         before = None
@@ -350,14 +342,12 @@ def _renamed_from(folder: Path, touch: _Touch) -> tuple[str, str] | None:
 
 
 def _path_in_head(folder: Path, path: str) -> str:
-    """What the file is called in the last commit, where it was renamed with ``git mv`` since."""
     if git(folder, "cat-file", "-e", f"HEAD:{path}").code == 0:
         return path
     return _renames(git(folder, "diff-index", "--cached", *_RENAMES, *_PLAIN, "HEAD")).get(path, path)
 
 
 def _renames(answer: Answer) -> dict[str, str]:
-    """The former name of each renamed file."""
     parts = answer.output.decode("utf-8", "surrogateescape").split("\0") if answer.code == 0 else []
     return {new: old for old, new in zip(parts[1::3], parts[2::3], strict=False)}
 
@@ -402,7 +392,6 @@ def _sizes(folder: Path, blobs: Sequence[str]) -> dict[str, int]:
 
 
 def _contents(folder: Path, blobs: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of blobs whose sizes are known to be within the limits."""
     output = git(folder, "cat-file", "--batch", stdin=_asked(blobs)).output if blobs else b""
     contents: dict[str, bytes] = {}
     at = 0

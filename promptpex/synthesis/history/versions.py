@@ -91,7 +91,6 @@ class _Sentence:
 
 
 def _sentences(messages: Sequence[Message], keys: dict[str, str]) -> list[_Sentence]:
-    """The sentences of a version; ``keys`` remembers what each text is compared by, since most stay."""
     prompt_sentences = []
     for message in messages:
         for text in sentences(message.content, tags=True):
@@ -221,9 +220,6 @@ def from_git(prompt: Prompt, file: Path, *, since: datetime | None = None) -> Ve
 
     Args:
         since: the first version is then the prompt as it was at this time.
-
-    Raises:
-        SynthesisError: git takes too long or answers what cannot be read.
     """
     history = file_history(file)
     notices = list(history.notices)
@@ -239,9 +235,6 @@ def from_files(prompt: Prompt, file: Path, paths: Sequence[Path]) -> Versions:
     their names (v2 before v10).
 
     The prompt itself is the last version. Where its file is one of these, those behind it are left out.
-
-    Raises:
-        SynthesisError: a file that does not exist, or a folder without prompt files.
     """
     notices: list[str] = []
     files = [each for path in paths for each in (_in_folder(path, notices) if path.is_dir() else [_existing(path)])]
@@ -275,7 +268,6 @@ def _since(revisions: Sequence[Revision], since: datetime | None) -> Sequence[Re
 
 
 def _readable(revisions: Sequence[Revision], notices: list[str]) -> Sequence[Revision]:
-    """The newest revisions whose templates can be read in a few seconds."""
     room = MOST_TAGS
     for at in reversed(range(len(revisions))):
         room -= (revisions[at].data or b"").count(b"{") // 2

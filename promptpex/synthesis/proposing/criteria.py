@@ -53,7 +53,6 @@ class NewCriteria:
 
 
 def sentence_digest(text: str) -> str:
-    """What a sentence that was asked about is remembered by."""
     return text_digest(same_sentence(text), 12)
 
 
@@ -115,7 +114,6 @@ async def propose_criteria(
 
 
 def _added(pack: Pack) -> list[str]:
-    """The digests of the sentences that this pack asks about."""
     changes = [change for portion in pack for change in portion.changes]
     return [sentence_digest(change.text) for change in changes if change.tag == "added"]
 
@@ -182,7 +180,6 @@ class InferredReply(SuggestedReply):
     source: Annotated[str, shortened(1000)] = ""
 
     def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
-        """The words of the prompt."""
         return {"source": self.source.strip()}
 
 
@@ -192,7 +189,6 @@ class NoteReply(SuggestedReply):
     answers: list_up_to(str, MOST_BAD)  # type: ignore[valid-type]
 
     def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
-        """The grades of the answers that break it."""
         return {"notes": tuple(dict.fromkeys(one for name in self.answers for one in grades.get(name.strip(), ())))}
 
 
@@ -252,9 +248,6 @@ async def suggest_criteria(
         known: criteria that there are; none is given again.
         taken: further ids that no criterion may have.
         turn: how often the same was asked in vain, so that a fresh answer comes.
-
-    Raises:
-        ModelError: of a kind that holds for the whole model.
     """
     if graded is not None and not graded.bad:
         return Suggestions()

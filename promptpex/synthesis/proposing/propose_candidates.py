@@ -306,11 +306,7 @@ def _read(
 
 
 def _check(reply: CandidateReply, variables: frozenset[str]) -> Check:
-    """The check that a reply means.
-
-    Raises:
-        CheckError: there is none, or it does not compile.
-    """
+    """The check that a reply means."""
     if reply.kind in (PYTHON, QUESTION):
         check = Check(kind=reply.kind, value=_without_fence(reply.value))
     else:
@@ -333,7 +329,6 @@ def _require_means(check: Check, by: Means) -> None:
 
 
 def _without_fence(text: str) -> str:
-    """The code without the Markdown fence that models put around it."""
     lines = text.strip().split("\n")
     fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].startswith("```")
     return "\n".join(lines[1:-1] if fenced else lines)
@@ -349,7 +344,6 @@ def _not_fixed(first: _Proposals, again: _Proposals) -> list[_Refusal]:
 def _named(
     known: Sequence[Candidate], proposed: Iterable[tuple[Sequence[Criterion], Sequence[Candidate]]]
 ) -> tuple[Candidate, ...]:
-    """The new candidates of some requests, each of which is for some criteria."""
     names = _Names(known)
     return tuple(
         candidate
@@ -359,7 +353,6 @@ def _named(
 
 
 def _in_order(candidates: Sequence[Candidate], ids: Sequence[str]) -> list[Candidate]:
-    """By criterion, and for each what is nearest to code first."""
     return sorted(candidates, key=lambda one: (min(map(ids.index, one.criteria)), distance_from_code(one.check)))
 
 

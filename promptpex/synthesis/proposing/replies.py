@@ -85,9 +85,6 @@ async def ask_list(
         repeat: of several answers to the same request, which one.
         rescue: whether the items that stand whole in a broken reply are taken, where there are some.
         arriving: is told of the items that have come so far; none, where the reply begins anew.
-
-    Raises:
-        ModelError: there is no usable reply.
     """
 
     def readable(objects: Iterable[object]) -> list[Item]:

@@ -152,9 +152,6 @@ async def fill(
         engine: where candidates run that ask nobody.
         judge: answers the questions of the others; None: they err, and are run again next time.
         cancelled: whether to stop after the block that is under way; what is left then is missing.
-
-    Raises:
-        SynthesisError: the file is damaged, or cannot be written.
     """
     matrix.take(file.read())
     missing_cells = matrix.missing()

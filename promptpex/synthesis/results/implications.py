@@ -102,7 +102,6 @@ def _keys(candidates: Sequence[Candidate]) -> dict[IdPair, str]:
 
 
 def pair_key(form: str, other_form: str) -> str:
-    """What a judged pair is known by: the checks, whatever their candidates are called."""
     return f"{form[:12]} {other_form[:12]}"
 
 
@@ -116,7 +115,6 @@ class PairReply(BaseModel):
 
 @lru_cache(maxsize=32)
 def implications_reply(count: int) -> type[BaseModel]:
-    """The shape of a reply about so many pairs."""
     pairs = list_up_to(PairReply, count, wanted=count)
     return reply_model("ImplicationsReply", pairs=Annotated[pairs, readable(PairReply)])
 
@@ -146,9 +144,6 @@ async def judge_pairs(
 
     Args:
         pairs: ids; those with the same first one are best neighbours, since they share a request.
-
-    Raises:
-        ModelError: of a kind that holds for the whole judge.
     """
     checks = {candidate.id: candidate for candidate in candidates}
 
@@ -185,7 +180,6 @@ def _rendered(pairs: Sequence[tuple[Candidate, Candidate]], instructions: str) -
 
 
 def _described(candidate: Candidate) -> str:
-    """A check as a judge reads it: its kind, its value, and what else decides its verdict."""
     data = candidate.check.to_dict()
     kind, value = data.pop("kind"), data.pop("value", "")
     others = [f"{name}: {setting}" for name, setting in data.items() if name not in NOT_DECIDING]

@@ -105,7 +105,6 @@ _STATUSES = {byte: status for status, byte in _BYTES.items()}
 
 
 def may_ask(check: Check) -> bool:
-    """Whether the check may put a question to a judge."""
     return questions_of([check]) > 0
 
 
@@ -164,15 +163,12 @@ class Matrix:
         self._bases: dict[str, str] = {}
 
     def missing(self) -> int:
-        """How many cells are not known."""
         return sum(column.count(MISSING) for column in self._columns)
 
     def asking(self, candidate: int) -> bool:
-        """Whether a candidate may put a question to a judge."""
         return self._asks[candidate]
 
     def open_cells(self, candidate: int, examples: range) -> list[int]:
-        """The examples among these that a candidate has not been run on."""
         column = self._columns[candidate]
         return [example for example in examples if column[example] == MISSING]
 
@@ -182,7 +178,6 @@ class Matrix:
         return int(self._columns[candidate].translate(_signs(statuses))[::-1] or b"0", 2)
 
     def results(self, candidate: int) -> dict[str, CandidateStatus]:
-        """What a candidate says of the examples that it was run on, by their ids."""
         column = zip(self.examples, self._columns[candidate], strict=True)
         return {example.id: _STATUSES[status] for example, status in column if status != MISSING}
 
@@ -191,18 +186,15 @@ class Matrix:
         return self.where(candidate, FAIL, ERROR, MISSING)
 
     def unknown(self, candidate: int) -> int:
-        """The examples that a candidate was not run on, as bits."""
         return self.where(candidate, MISSING)
 
     def settled(self, candidates: Iterable[int]) -> int:
-        """The examples that all of these candidates were run on, as bits."""
         settled_examples = (1 << len(self.examples)) - 1
         for candidate in candidates:
             settled_examples &= ~self.unknown(candidate)
         return settled_examples
 
     def add(self, cell: MatrixCell) -> None:
-        """Enters a cell, in place of what was there."""
         self._columns[cell.candidate][cell.example] = _BYTES[cell.status]
         self.asked[cell.candidate] += cell.asked
         if cell.status == "error":

@@ -125,7 +125,6 @@ class Shares:
     ffr: Interval | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for ``--json``."""
         return asdict(self)
 
 
@@ -149,7 +148,6 @@ class CrossFitted:
     fold_of: Mapping[int, int]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for ``--json``."""
         return {**self.shares.to_dict(), "folds": self.folds, "folds_without_a_set": self.without}
 
 
@@ -242,7 +240,6 @@ class Selection:
 
 
 def fraction_as_json(number: Fraction | None) -> int | float | None:
-    """A fraction as JSON has it: whole where it is whole."""
     if number is None:
         return None
     return int(number) if number.denominator == 1 else float(number)

@@ -28,7 +28,6 @@ def bits(members: int) -> Iterator[int]:
 
 
 def as_bits(signs: str) -> int:
-    """The positions of ``1`` in a text of ``0`` and ``1``."""
     return int(signs[::-1], 2) if signs else 0
 
 
@@ -39,7 +38,6 @@ def gathered(members: int, numbers: Sequence[int]) -> int:
 
 
 def union(sets: Sequence[int], chosen: Iterable[int]) -> int:
-    """What is in at least one of the chosen sets."""
     joined = 0
     for number in chosen:
         joined |= sets[number]
@@ -144,7 +142,6 @@ def strong_components(following: Sequence[Iterable[int]]) -> list[list[int]]:
 
 
 def _popped(open_nodes: list[int], is_open: set[int], last: int) -> list[int]:
-    """The nodes on the stack down to ``last``, taken off it."""
     component = []
     while True:
         node = open_nodes.pop()
@@ -252,28 +249,22 @@ class SelectionProblem:
 
     @property
     def candidates(self) -> int:
-        """How many candidates there are (m)."""
         return len(self.fails)
 
     @cached_property
     def bad(self) -> int:
-        """The examples that people call bad, as bits."""
         return ((1 << self.examples) - 1) ^ self.good
 
     def transitive(self) -> SelectionProblem:
-        """The problem with the implications that follow from several others."""
         return replace(self, implications=tuple(closed(self.candidates, self.implications)))
 
     def weight(self, candidate: int) -> Fraction:
-        """What choosing the candidate costs."""
         return self.weights[candidate] if self.weights else Fraction(1)
 
     def name(self, candidate: int) -> str:
-        """How sentences call the candidate."""
         return self.names[candidate] if self.names else str(candidate)
 
     def example_name(self, example: int) -> str:
-        """How sentences call the example."""
         return self.example_names[example] if self.example_names else str(example)
 
     @cached_property
@@ -285,7 +276,6 @@ class SelectionProblem:
         return tuple(spared)
 
     def flagged_by(self, selection: Iterable[int]) -> int:
-        """The examples that at least one candidate of the selection fails, as bits."""
         return union(self.fails, selection)
 
     def not_spared(self, selection: Iterable[int]) -> int:

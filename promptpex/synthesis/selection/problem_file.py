@@ -136,7 +136,6 @@ def _text(name: object) -> str:
 
 
 def _weight(weight: object) -> Fraction:
-    """A weight by its decimal text."""
     if isinstance(weight, int | float) and not isinstance(weight, bool) and math.isfinite(weight):
         value = Fraction(str(weight))
         if value <= WEIGHT_DIGITS and WEIGHT_DIGITS % value.denominator == 0:
@@ -145,7 +144,6 @@ def _weight(weight: object) -> Fraction:
 
 
 def _numbers(value: Mapping[str, Any], key: str, names: Sequence[str]) -> list[int]:
-    """Candidates by number or name."""
     places = {name: number for number, name in enumerate(names)}
     return [_number(item, key, places) for item in _list(value, key)]
 

@@ -59,7 +59,6 @@ class Task:
 
     @cached_property
     def costs(self) -> tuple[int, ...]:
-        """The weight of each candidate in units."""
         weights = self.problem.weights
         return tuple(int(weight * self.unit) for weight in weights) or (1,) * self.problem.candidates
 
@@ -133,7 +132,6 @@ def reduced(task: Task) -> Reduction:
 
 
 def _columns(task: Task, flagged: int) -> tuple[int, ...]:
-    """The candidates that may be chosen or not."""
     problem = task.problem
     free = [
         candidate
@@ -175,7 +173,6 @@ def _groups(fails: list[int], examples: int, width: int) -> dict[Group, int]:
 
 
 def _left_out(task: Task, columns: tuple[int, ...], fixed: tuple[int, ...]) -> dict[Group, int]:
-    """The candidates that no fixed one spares, by the columns that would."""
     problem = task.problem
     open_candidates = problem.not_spared(fixed)
     spares = [problem.spares[candidate] for candidate in columns]
@@ -228,7 +225,6 @@ class SelectionProgram:
         return {goal: self._objective(goal) for goal in self.task.goals}
 
     def objective(self, goal: Goal) -> list[int]:
-        """What each variable adds to a goal."""
         return self._objectives[goal]
 
     def _objective(self, goal: Goal) -> list[int]:
@@ -268,13 +264,11 @@ class SelectionProgram:
 
     @property
     def variables(self) -> int:
-        """How many variables there are."""
         reduction = self.reduction
         return len(reduction.columns) + len(reduction.bad) + len(reduction.good) + len(reduction.left_out)
 
     @property
     def rows(self) -> int:
-        """How many rows the program has, without the limits."""
         reduction = self.reduction
         return len(reduction.bad) + sum(map(len, reduction.good)) + len(reduction.left_out)
 
@@ -291,7 +285,6 @@ class SelectionProgram:
             self.program.add(variables, numbers, most=value - self.constant(goal))
 
     def least(self, goal: Goal) -> int:
-        """What a goal cannot be below, whatever is chosen."""
         return self.constant(goal) + sum(min(number, 0) for number in self.objective(goal))
 
     def most(self, goal: Goal) -> int:
@@ -318,7 +311,6 @@ class SelectionProgram:
         return objective
 
     def selection(self, columns: tuple[int, ...]) -> tuple[int, ...]:
-        """The candidates that these columns stand for, with those that are chosen in any case."""
         return tuple(sorted([*self.reduction.fixed, *(self.reduction.columns[column] for column in columns)]))
 
     def solution(self, selection: tuple[int, ...]) -> list[float]:

@@ -44,7 +44,6 @@ class SmallSets:
 
 
 def applies(task: Task) -> bool:
-    """Whether the goals are those of ``cov`` and all candidates cost the same, so that the size is what counts."""
     return task.goals == COV and len(set(task.problem.weights)) <= 1 and 0 not in task.problem.weights
 
 
@@ -93,7 +92,6 @@ class _SizeSearch:
         self.best: tuple[int, ...] | None = None
 
     def best_of(self, size: int) -> tuple[int, ...] | None:
-        """The best set of this size; None where none keeps the limits."""
         self._caught, self._flagged, self.best = self._need, self._room + 1, None
         if size == 0:
             return () if self._need == 0 else None
@@ -314,7 +312,6 @@ class Optimum:
 
     @property
     def proven(self) -> bool:
-        """Whether every goal was proven to be as small as it can be."""
         return self.selection is not None and all(step.proven for step in self.steps)
 
 
@@ -344,7 +341,6 @@ def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic, sizes
 
 
 def _finished(task: Task, selection: tuple[int, ...] | None) -> Optimum:
-    """What is known where all sets that could be better were tried."""
     score = task.score(selection) if selection is not None else None
     if score is None:
         return Optimum(None, False)
@@ -369,7 +365,6 @@ class _GoalSearch:
             self._begin()
 
     def _begin(self) -> None:
-        """Takes a greedy selection for the best so far; it may take a quarter of the time, or a second."""
         task, reduction = self._program.task, self._program.reduction
         start = greedy(task, reduction, self._after(0.25, 1.0))
         if start is not None:
@@ -403,7 +398,6 @@ class _GoalSearch:
         return steps
 
     def _joined(self, first: int) -> int:
-        """Up to which goal they can be one objective."""
         size, last = 1, first
         for goal in self._program.task.goals[first:]:
             size *= self._program.spans[goal] + 1
@@ -448,14 +442,12 @@ class _GoalSearch:
         return False
 
     def _factors(self, goals: tuple[Goal, ...]) -> list[int]:
-        """Per goal the number that makes a unit of it outweigh all later ones."""
         factors = [1]
         for goal in reversed(goals[1:]):
             factors.append(factors[-1] * (self._program.spans[goal] + 1))
         return factors[::-1]
 
     def take(self, selection: tuple[int, ...]) -> None:
-        """Keeps a selection that is better than the best so far, by its own count."""
         score = self._program.task.score(selection)
         if score is not None and (self._score is None or score < self._score):
             self._best, self._score, self._feasible = selection, score, True

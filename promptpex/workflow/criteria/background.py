@@ -47,7 +47,6 @@ class Background:
 
     @property
     def opened(self) -> Session | None:
-        """The session, if it was needed yet."""
         return self._session
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
@@ -64,11 +63,7 @@ class Background:
             return asyncio.run_coroutine_threadsafe(self._kept(work), self._loop)
 
     async def session(self) -> Session:
-        """The session; to be called in the loop.
-
-        Raises:
-            StoreError: the response store cannot be opened.
-        """
+        """The session; to be called in the loop."""
         async with self._opening:
             if self._session is None:
                 opened = open_session(self._resolved, provider=self._provider, emit=self._emit)
@@ -130,7 +125,6 @@ class BackgroundJob:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still to come or under way."""
         return self.state in ("waiting", "running")
 
 
@@ -177,7 +171,6 @@ class JobList:
                 self._ended.append(job)
 
     def drop(self) -> int:
-        """Takes back what has not begun, and gives how many jobs that were."""
         with self._lock:
             waiting = [one for one in self._open if one.state == "waiting"]
             for one in waiting:
@@ -186,11 +179,9 @@ class JobList:
 
     @property
     def is_working(self) -> bool:
-        """Whether any job is open."""
         return bool(self._open)
 
     def working(self) -> dict[str, str]:
-        """What is being done for each criterion, by its id."""
         with self._lock:
             return {one.criterion: one.what for one in self._open if one.criterion and one.is_open}
 

@@ -58,11 +58,9 @@ class ArrivingCandidates:
 
     @property
     def count(self) -> int:
-        """How many have come of replies that are not whole yet."""
         return sum(map(len, self._coming.values()))
 
     def stamp(self) -> object:
-        """What differs after each change."""
         return self._coming
 
     def with_file(self, synthesis: Synthesis) -> tuple[Synthesis, frozenset[str]]:
@@ -91,11 +89,6 @@ class CandidateAuthor:
         self._in_vain: Counter[str] = Counter()
 
     async def price(self, criteria: int) -> str:
-        """What candidates for so many criteria ask for and cost, in words.
-
-        Raises:
-            InputError: no author can be asked.
-        """
         session = await self._background.session()
         prompt = read_prompt(session, self._files.prompt)
         work = Workload(session.settings, prompt_tokens=tokens_of(prompt.messages), criteria_alone=criteria)
@@ -103,19 +96,10 @@ class CandidateAuthor:
         return total if label in total else f"{total} ({label})"
 
     async def infer(self) -> str:
-        """Adds criteria that the author infers from the prompt.
-
-        Raises:
-            InputError, ModelError: the author cannot be asked, or the file not be written.
-        """
         return await self._suggested(Suggesting(infer=True, taken=taken_ids(self._files.rules())), INFER)
 
     async def from_notes(self) -> str:
-        """Adds criteria made of the notes on bad outputs that none was made from.
-
-        Raises:
-            InputError, ModelError: as ``infer``.
-        """
+        """Adds criteria made of the notes on bad outputs that none was made from."""
         synthesis = self._files.read()
         graded = self.noted(synthesis, self._files.book(synthesis))
         if not graded.bad:
@@ -123,7 +107,6 @@ class CandidateAuthor:
         return await self._suggested(Suggesting(graded=graded, taken=taken_ids(self._files.rules())), NOTES)
 
     def noted(self, synthesis: Synthesis, book: GradeBook, most: int = MOST_BAD) -> GradedExamples:
-        """Bad outputs with notes that no criterion was made from."""
         return with_new_notes(book, synthesis.criteria, self._pool, most)
 
     async def _suggested(self, asking: Suggesting, stage: str) -> str:
@@ -145,9 +128,6 @@ class CandidateAuthor:
         Args:
             wish: what they should be like.
             unasked: whether no person asked for it.
-
-        Raises:
-            InputError, ModelError: as ``infer``.
         """
         try:
             return await self._candidates(name, wish, unasked=unasked)
@@ -263,7 +243,6 @@ class CandidateRuns:
 
     @property
     def is_running(self) -> bool:
-        """Whether candidates are being run."""
         return self._is_running
 
     def stop(self) -> None:
@@ -271,16 +250,10 @@ class CandidateRuns:
         self.asks, self._is_due = False, True
 
     def end(self) -> None:
-        """Finishes the block that is under way, and begins nothing more."""
         self._has_ended = True
 
     async def run(self) -> None:
-        """Runs what is missing; returns at once where a turn is under way, which then begins anew.
-
-        Raises:
-            InputError: a file cannot be read or written.
-            ModelError: the judge cannot be asked.
-        """
+        """Runs what is missing; returns at once where a turn is under way, which then begins anew."""
         self._is_due = True
         if self._is_running:
             return

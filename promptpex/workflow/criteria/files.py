@@ -54,19 +54,9 @@ class CriteriaFiles:
         self._depth = 0
 
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of the spec; none where there is no spec.
-
-        Raises:
-            SpecError: it cannot be read, with its line.
-        """
         return rules_in(self.spec)
 
     def read(self) -> Synthesis:
-        """Criteria and candidates as they are now.
-
-        Raises:
-            InputError: a file cannot be read, with its line.
-        """
         return self._read()[1]
 
     def _read(self) -> tuple[History, Synthesis]:
@@ -78,28 +68,16 @@ class CriteriaFiles:
             return history, synthesis
 
     def edit(self, step: Callable[[Synthesis], Synthesis]) -> Synthesis:
-        """Carries out what a person asked for, and gives what the file then says.
-
-        Raises:
-            InputError: it cannot be done, or the file cannot be read or edited.
-        """
+        """Carries out what a person asked for, and gives what the file then says."""
         return self._write(step, by_hand=True)
 
     def add(self, step: Callable[[Synthesis], Synthesis]) -> Synthesis:
-        """Adds what a machine made; what is a person's stays as it is.
-
-        Raises:
-            InputError: the file cannot be read or edited.
-        """
+        """Adds what a machine made; what is a person's stays as it is."""
         return self._write(step, by_hand=False)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other thread, and no other server on the same prompt, changes the files meanwhile.
-
-        Raises:
-            SynthesisError: another program keeps them locked.
-        """
+        """No other thread, and no other server on the same prompt, changes the files meanwhile."""
         with self._lock, contextlib.ExitStack() as locks:
             if not self._depth:
                 locks.enter_context(self.folder.alone(self.prompt))
@@ -126,9 +104,6 @@ class CriteriaFiles:
     def reword(self, name: str, text: str) -> Synthesis:
         """Rewords a criterion, and gives what the file then says; one that is a rule of the spec is reworded there,
         too.
-
-        Raises:
-            InputError: it cannot be done, or a file cannot be read or edited.
         """
         with self._alone():
             before = edit_criteria.find(self.read(), name)
@@ -149,28 +124,13 @@ class CriteriaFiles:
         HISTORY.write(self.folder.versions, history.replace(rules=dict(criteria_of_rules.rules)))
 
     def asked(self) -> AskedCriteria:
-        """What authors were asked.
-
-        Raises:
-            SynthesisError: the file cannot be read.
-        """
         return ASKED.read(self.folder.asked) or AskedCriteria()
 
     def remember(self, new: AskedCriterion) -> None:
-        """Keeps what an author was asked for a criterion.
-
-        Raises:
-            SynthesisError: the file cannot be read or written.
-        """
         with self._alone():
             ASKED.write(self.folder.asked, self.asked().with_one(new))
 
     def book(self, synthesis: Synthesis) -> GradeBook:
-        """People's grades, held against the rules and all criteria as they are now.
-
-        Raises:
-            GradeError: the file of grades cannot be read, with its line.
-        """
         return book_of(self.prompt, self.rules(), synthesis.criteria, self.how)
 
     def grade(self, grader: str, output: str, subject: str) -> Grade:
@@ -188,7 +148,6 @@ class CriteriaFiles:
         return max(own_grades, key=moment)
 
     def stamp(self) -> tuple[FileState | None, ...]:
-        """What changes whenever one of the files does."""
         folder = self.folder
         paths = (folder.candidates, folder.matrix, folder.asked, self.spec, self.grades, folder.versions)
         return tuple(map(state_of, paths))
@@ -211,11 +170,6 @@ class CriteriaEdits:
         self.files, self._took = files, took
 
     def add(self, text: str, title: str = "") -> str:
-        """Adds a person's criterion, and says what it is called.
-
-        Raises:
-            InputError: it cannot be added.
-        """
         return tr("{name} is a criterion now.", name=self._added(text, title, ()))
 
     def from_note(self, grader: str, output: str, subject: str) -> str:
@@ -250,11 +204,7 @@ class CriteriaEdits:
         return added_ids[-1]
 
     def reword(self, name: str, text: str) -> str:
-        """Rewords a criterion.
-
-        Raises:
-            InputError: it cannot be done.
-        """
+        """Rewords a criterion."""
         before = edit_criteria.find(self.files.read(), name)
         written = self.files.reword(name, text)
         after = edit_criteria.find(written, name)
@@ -271,20 +221,11 @@ class CriteriaEdits:
         return tr("{name} is reworded. Its grades and candidates were for the old wording.", name=name)
 
     def delete(self, name: str) -> str:
-        """Deletes a criterion with its candidates.
-
-        Raises:
-            InputError: it cannot be done.
-        """
         self._edit(lambda synthesis: edit_criteria.delete(synthesis, name))
         return tr("{name} is deleted.", name=name)
 
     def settle(self, name: str, by: Means, selected: bool, max_ffr: float | None, must: bool) -> str:
-        """Sets what a person decides of a criterion.
-
-        Raises:
-            InputError: it cannot be done.
-        """
+        """Sets what a person decides of a criterion."""
         self._edit(
             lambda synthesis: edit_criteria.settle(
                 synthesis, name, by=by, selected=selected, max_ffr=max_ffr, must=must
@@ -293,11 +234,7 @@ class CriteriaEdits:
         return tr("{name} is saved.", name=name)
 
     def add_candidate(self, criterion: str, form: CandidateForm, text: str) -> str:
-        """Adds a person's candidate, which is run at once.
-
-        Raises:
-            InputError: it cannot be used, and why.
-        """
+        """Adds a person's candidate, which is run at once."""
         check = written(form, text)
         added_ids: list[str] = []
 
@@ -310,30 +247,16 @@ class CriteriaEdits:
         return tr("{name} is a candidate now.", name=added_ids[-1])
 
     def edit_candidate(self, name: str, form: CandidateForm, text: str) -> str:
-        """Puts another check under a candidate's name; it is run again.
-
-        Raises:
-            InputError: it cannot be used, and why.
-        """
         check = written(form, text)
         self._edit(lambda synthesis: edit_criteria.edit_candidate(synthesis, name, check))
         return tr("{name} is edited, and run again.", name=name)
 
     def keep_candidate(self, name: str) -> str:
-        """Says that a candidate fits the present words.
-
-        Raises:
-            InputError: it cannot be done.
-        """
         self._edit(lambda synthesis: edit_criteria.keep_candidate(synthesis, name))
         return tr("{name} counts as up to date.", name=name)
 
     def choose(self, name: str, choice: Choice | None) -> str:
-        """Sets a person's choice of a candidate.
-
-        Raises:
-            InputError: it cannot be done.
-        """
+        """Sets a person's choice of a candidate."""
         self._edit(lambda synthesis: edit_criteria.choose(synthesis, name, choice))
         if choice == "must":
             return tr("{name} is always chosen.", name=name)
@@ -344,11 +267,6 @@ class CriteriaEdits:
         )
 
     def delete_candidate(self, name: str) -> str:
-        """Deletes a candidate.
-
-        Raises:
-            InputError: it cannot be done.
-        """
         self._edit(lambda synthesis: edit_criteria.delete_candidate(synthesis, name))
         return tr("{name} is deleted.", name=name)
 

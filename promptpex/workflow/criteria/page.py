@@ -73,7 +73,6 @@ class CriteriaProject(CriteriaEdits):
         self._kept: tuple[object, BoardSources] | None = None
 
     def close(self) -> None:
-        """Ends the work in the background; what is done is kept."""
         self._halt()
         self._runs.end()
         self._background.close()
@@ -177,24 +176,17 @@ class CriteriaProject(CriteriaEdits):
     # What is asked of models
 
     def infer(self) -> str:
-        """Has criteria inferred from the prompt."""
         require_author(self._settings)
         self._start(stored("criteria from the prompt"), "", self._author.infer)
         return tr("The author is asked for criteria.")
 
     def from_notes(self) -> str:
-        """Has criteria made of notes."""
         require_author(self._settings)
         self._start(stored("criteria from notes"), "", self._author.from_notes)
         return tr("The author is asked for criteria.")
 
     def make(self, name: str = "", wish: str = "") -> str:
-        """Has candidates made: for one criterion, or for all that nothing was asked for in their present words.
-
-        Raises:
-            InputError: there is no such criterion, or a file cannot be read.
-            ConfigError: the author is set to none.
-        """
+        """Has candidates made: for one criterion, or for all that nothing was asked for in their present words."""
         require_author(self._settings)
         self._runs.asks = True
         if name:
@@ -214,7 +206,6 @@ class CriteriaProject(CriteriaEdits):
         )
 
     def ask_judge(self) -> str:
-        """Lets the judge answer the questions of candidates."""
         self._runs.asks = True
         self._run_soon()
         return tr("The judge is asked.")
@@ -320,7 +311,6 @@ class CriteriaProject(CriteriaEdits):
 
 
 def _gone(sources: BoardSources) -> list[str]:
-    """That there are grades on rules or criteria which are gone."""
     missing_subjects = sorted({one.subject for one in sources.book.grades} - set(sources.book.subjects))
     count = sum(one.subject in set(missing_subjects) for one in sources.book.grades)
     names = ", ".join(missing_subjects[:5])

@@ -61,7 +61,6 @@ class BoardSources:
         return {rule.id: rule.rule for rule in self.rules}
 
     def subject(self, criterion: Criterion) -> str:
-        """What people grade where this criterion is meant."""
         return subject_of_criterion(criterion, self._texts_of_rules)
 
     def measured(self, criterion: Criterion) -> tuple[list[str], list[str]]:
@@ -215,7 +214,6 @@ class _CandidateRows:
         self._taking_part = {one.id for one in in_force(sources.synthesis)}
 
     def of(self, criterion: Criterion) -> tuple[ShownCandidate, ...]:
-        """Those of a criterion, in the file's order."""
         of_criterion = [one for one in self._sources.synthesis.candidates if criterion.id in one.criteria]
         good, bad = (self._bits(names) for names in self._sources.measured(criterion))
         screens = self._screens(criterion)
@@ -271,7 +269,6 @@ class _CandidateRows:
 
 
 def _fate(matrix: Matrix, number: int, screen: Screened | None) -> tuple[CandidateState, str]:
-    """What became of a candidate, and why."""
     if matrix.unknown(number):
         return "waiting", ""
     if screen is not None:
