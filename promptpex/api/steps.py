@@ -20,13 +20,13 @@ from promptpex.promptfile import common_folder, find_prompts
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.batches.batch_report import BatchReport
 from promptpex.report.runs import read
-from promptpex.synthesis.choice.choose import FolderChoice, choose_from, choose_from_matrix, set_chosen
-from promptpex.synthesis.choice.problem_of_folder import read_folder
+from promptpex.synthesis.choice.choose import choose_from_matrix
 from promptpex.synthesis.folder import SynthesisFolder, read_candidates
 from promptpex.synthesis.selection.methods import SECONDS, Method, Selection
 from promptpex.synthesis.selection.problem import SelectionLimits, SelectionProblem
 from promptpex.workflow import generating, specifying, synthesizing, trying_candidates
 from promptpex.workflow.batches.batch_reports import MadeBatch, run_and_report
+from promptpex.workflow.choosing import Choice, choose_by_labels
 from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.execution.judge_examples import take_judge_examples
 from promptpex.workflow.metrics import metrics_of
@@ -195,7 +195,7 @@ def select(
     coverage: float | str = 0.6,
     ffr: float | str = 0.25,
     seconds: float = SECONDS,
-) -> FolderChoice: ...
+) -> Choice: ...
 
 
 def select(
@@ -205,7 +205,7 @@ def select(
     coverage: float | str = 0.6,
     ffr: float | str = 0.25,
     seconds: float = SECONDS,
-) -> Selection | FolderChoice:
+) -> Selection | Choice:
     """The candidates that are worth having, of a synthesis folder or of a problem; nobody is asked.
 
     ``to_dict`` has all of it, with the figures on examples held out. A folder keeps the choice.
@@ -224,9 +224,7 @@ def select(
     limits = SelectionLimits(share(str(coverage)), share(str(ffr)))
     if isinstance(source, SelectionProblem):
         return choose_from_matrix(source, method, limits, seconds=seconds)
-    folder = SynthesisFolder(Path(source))
-    given = read_folder(folder.path, limits)
-    return choose_from(given, folder, set_chosen(given, method, limits, seconds=seconds))
+    return choose_by_labels(Path(source), method, limits, seconds=seconds)
 
 
 def _path(given: str | Path | None) -> Path | None:

@@ -12,12 +12,12 @@ from promptpex.codecs.text.wording import NAMED, cut, sentence
 from promptpex.core.translation import Key, from_data, shown, tr, tr_n
 from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import as_given, interval_or_unknown, limits_not_kept, limits_of_choice, percent
-from promptpex.synthesis.choice.choose import CurvePoint, FolderChoice
+from promptpex.synthesis.choice.choose import CurvePoint
 from promptpex.synthesis.choice.screens import NOT_COMPARABLE, indistinct_sentences
 from promptpex.synthesis.selection.methods import Explanation, Reachable, Selection, Shares, fraction_as_json
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
 from promptpex.workflow.choice_report import criteria_not_kept
-from promptpex.workflow.choosing import AlignedChoice
+from promptpex.workflow.choosing import ByGrades, Choice
 
 NAME = 40
 """Columns for the name of a candidate."""
@@ -58,9 +58,11 @@ def not_kept(selection: Selection) -> list[str]:
     return _not_kept(selection, float(selection.limits.coverage))
 
 
-def ffr_not_kept(selection: Selection) -> list[str]:
-    """That the selection does not keep its FFR limit; nothing where it does."""
-    return _not_kept(selection, 0.0)
+def ffr_not_kept(choice: Choice) -> list[str]:
+    """The FFR limits that a choice does not keep, a sentence each: of the set, or of criteria."""
+    if choice.by_grades:
+        return criteria_not_kept(choice.kept.criteria) if choice.kept else []
+    return _not_kept(choice.selection, 0.0)
 
 
 def _not_kept(selection: Selection, coverage: float) -> list[str]:
@@ -259,27 +261,29 @@ def _first(names: Sequence[str]) -> str:
     return tr("{names} and {count} more", names=first, count=more) if more > 0 else first
 
 
-def folder_lines(choice: FolderChoice) -> list[str]:
+def folder_lines(choice: Choice) -> list[str]:
     """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
+    made = choice.by_grades
+    labels = [tr("Labels: {rules}.", rules=from_data(made.labels))] if made and made.labels else []
+    of_set = [lines(choice.source.problem, choice.selection), wrapped(*_all_outputs(choice))]
     return apart(
         (
-            wrapped(*left_out_sentences(choice)),
-            lines(choice.source.problem, choice.selection),
-            wrapped(*_all_outputs(choice)),
+            wrapped(*labels, *left_out_sentences(choice)),
+            *(_aligned_lines(choice, made) if made else of_set),
             _curve(choice.points) if choice.points else [],
             wrapped(*change_sentences(choice)),
         )
     )
 
 
-def change_sentences(choice: FolderChoice) -> list[str]:
+def change_sentences(choice: Choice) -> list[str]:
     return [
         tr("Since the last choice: {change}.", change=from_data(one))
         for one in (choice.change.sentences() if choice.change else [])
     ]
 
 
-def left_out_sentences(choice: FolderChoice) -> list[str]:
+def left_out_sentences(choice: Choice) -> list[str]:
     """What a choice was made from, what was not chosen from, and which labels to look at, a sentence each."""
     source, problem = choice.source, choice.source.problem
     labelled = tr_n(
@@ -301,7 +305,7 @@ def left_out_sentences(choice: FolderChoice) -> list[str]:
     return sentences
 
 
-def _all_outputs(choice: FolderChoice) -> list[str]:
+def _all_outputs(choice: Choice) -> list[str]:
     """The FFR over outputs with and without a label."""
     elsewhere = choice.all_outputs
     if elsewhere is None or elsewhere.power == 0.0:
@@ -323,27 +327,21 @@ def _curve(points: Sequence[CurvePoint]) -> list[str]:
     return [f"  {right_aligned(words, (6, 10, 12), row)}" for row in rows]
 
 
-def aligned_lines(made: AlignedChoice) -> list[str]:
-    """The lines of a choice by alignment, at most 80 columns wide."""
-    figures = made.choice.selection.figures
-    labels = [tr("Labels: {rules}.", rules=from_data(made.labels))] if made.labels else []
-    return apart(
-        (
-            wrapped(*labels, *left_out_sentences(made.choice)),
-            wrapped(_aligned_headline(made), *criteria_not_kept(made.kept)),
-            _aligned_figures(figures) if figures is not None else [],
-            _aligned_table(made.criteria),
-            wrapped(*without_good_candidate(made)),
-            wrapped(*_aligned_elsewhere(made)),
-            _curve(made.choice.points) if made.choice.points else [],
-            wrapped(*change_sentences(made.choice)),
-        )
-    )
+def _aligned_lines(choice: Choice, made: ByGrades) -> list[list[str]]:
+    """What a choice by alignment chooses and what it does not, with its figures."""
+    figures = choice.selection.figures
+    return [
+        wrapped(_aligned_headline(choice, made), *ffr_not_kept(choice)),
+        _aligned_figures(figures) if figures is not None else [],
+        _aligned_table(made.criteria),
+        wrapped(*without_good_candidate(choice, made)),
+        wrapped(*_aligned_elsewhere(choice, made)),
+    ]
 
 
-def without_good_candidate(made: AlignedChoice) -> list[str]:
+def without_good_candidate(choice: Choice, made: ByGrades) -> list[str]:
     """Why a criterion has no assertion, and what is nearest to one, a sentence each."""
-    missing = MISSING.get(made.choice.selection.state)
+    missing = MISSING.get(choice.selection.state)
     if missing:
         return [missing.tr()]
     sentences = lacking(made.criteria, made.texts, from_data)
@@ -351,10 +349,10 @@ def without_good_candidate(made: AlignedChoice) -> list[str]:
     return sentences[:SHOWN] + more
 
 
-def _aligned_headline(made: AlignedChoice) -> str:
-    chosen = made.choice.selection.chosen or ()
+def _aligned_headline(choice: Choice, made: ByGrades) -> str:
+    chosen = choice.selection.chosen or ()
     served = sum(bool(one.chosen) for one in made.criteria)
-    count = made.choice.source.problem.candidates
+    count = choice.source.problem.candidates
     return tr(
         "aligned chooses {chosen} of {candidates}, for {served} of {criteria}.",
         chosen=len(chosen),
@@ -404,11 +402,11 @@ def _alignment(rated: Rated) -> str:
     return "–" if rated.alignment is None else percent(float(rated.alignment))
 
 
-def _aligned_elsewhere(choice: AlignedChoice) -> list[str]:
+def _aligned_elsewhere(choice: Choice, made: ByGrades) -> list[str]:
     """The figures of the set, chosen without the outputs that it is counted on."""
-    if not choice.choice.selection.chosen:
+    if not choice.selection.chosen:
         return [tr("Nothing is chosen, so there are no figures for a set.")]
-    whole = choice.held_out.get(WHOLE_SET)
+    whole = made.held_out.get(WHOLE_SET)
     if whole is None:
         return [tr("There are too few examples to hold some out: on other outputs the figures may be worse.")]
     whole_figures = whole.figures

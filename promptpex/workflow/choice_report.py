@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from promptpex.synthesis.folder import SynthesisFolder, read_candidates
 from promptpex.synthesis.history.categories import info_of
 from promptpex.synthesis.results.matrix import ERROR, FAIL, NOT_DECIDING, may_ask
 from promptpex.synthesis.selection.problem import SelectionLimits, bits, membership_patterns, union
-from promptpex.workflow.choosing import FolderContest, contest_of_kept, label_rules_of, reasons_in, rule_labels
+from promptpex.workflow.choosing import Contest, contest_of_kept, label_rules_of, reasons_in, rule_labels
 
 FIRST_OTHERS = 20
 """Candidates that are named of those which an output fails and which are not chosen."""
@@ -288,7 +287,7 @@ def criteria_not_kept(criteria: Mapping[str, SavedCriterion]) -> list[str]:
 def _limits(choice: SavedChoice | None) -> SelectionLimits:
     if choice is None:
         return SelectionLimits()
-    return SelectionLimits(Fraction(str(choice.coverage_limit)), Fraction(str(choice.ffr_limit)))
+    return choice.limits
 
 
 def _answer(columns: ChosenColumns, choice: SavedChoice) -> str:
@@ -356,7 +355,7 @@ def _notices(
     columns: ChosenColumns,
     choice: SavedChoice | None,
     limits: SelectionLimits,
-    contest: FolderContest | None,
+    contest: Contest | None,
 ) -> Iterator[str]:
     if choice is not None and (_is_outdated(source, columns, choice) or _is_regraded(source, choice, contest)):
         yield tr(
@@ -378,7 +377,7 @@ def _is_outdated(source: FolderProblem, columns: ChosenColumns, choice: SavedCho
     return len(columns.chosen or ()) != len(choice.chosen) or labels != choice.labels or now != set(choice.flagged)
 
 
-def _is_regraded(source: FolderProblem, choice: SavedChoice, contest: FolderContest | None) -> bool:
+def _is_regraded(source: FolderProblem, choice: SavedChoice, contest: Contest | None) -> bool:
     if contest is None or choice.label_rules is None:
         return False
     return rule_labels(contest.graded, source.matrix.examples) != choice.rule_labels

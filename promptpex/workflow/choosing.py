@@ -1,10 +1,10 @@
-"""Choosing from a synthesis folder by alignment: for each criterion the candidate that agrees best with people."""
+"""Choosing from a synthesis folder: a set by labels, or what agrees best with people, criterion by criterion."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,33 @@ from typing import Any
 from promptpex.alignment.choose import Contender, CriterionChoice, GradedOutputs, Rated, Wanted, choose, chosen_of, why
 from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures, as_bits, cross_fitted_choice
 from promptpex.alignment.graded_outputs import graded_outputs, measured_outputs, with_labels
-from promptpex.core.records import Criterion, Example, Rule, Synthesis
+from promptpex.core.records import Candidate, Criterion, Example, Rule, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook, subject_of_criterion, subjects_of
 from promptpex.grading.labels import LabelRules, require_known_grader
 from promptpex.promptfile import sibling
 from promptpex.specs.file import rules_in
-from promptpex.synthesis.choice.choose import FolderChoice, WayToChoose, choose_from
-from promptpex.synthesis.choice.problem_of_folder import FolderProblem, read_folder
-from promptpex.synthesis.choice.saved_choice import SavedChoice, SavedCriterion, SavedLabelRules, SavedLabels
-from promptpex.synthesis.choice.screens import preference
+from promptpex.stats import PpiConditional
+from promptpex.synthesis.choice.choose import CurvePoint, choosing_by_labels, curve, ffr_of_all_outputs, measured
+from promptpex.synthesis.choice.problem_of_folder import FolderProblem, Shortage, read_folder, shortages_of
+from promptpex.synthesis.choice.saved_choice import (
+    CHOICE,
+    ChoiceChange,
+    SavedChoice,
+    SavedCriterion,
+    SavedLabelRules,
+    SavedLabels,
+    changed,
+)
+from promptpex.synthesis.choice.screens import Screened, indistinct, preference
 from promptpex.synthesis.folder import SynthesisFolder, read_candidates
 from promptpex.synthesis.results.matrix import admits
-from promptpex.synthesis.selection.methods import Selection, State
+from promptpex.synthesis.selection.methods import SECONDS, Method, Selection, State
 from promptpex.synthesis.selection.problem import SelectionLimits, figures
 
 
 @dataclass(frozen=True)
-class FolderContest:
+class Contest:
     """What a folder gives to choose from by alignment.
 
     Attributes:
@@ -51,30 +60,70 @@ class FolderContest:
 
 
 @dataclass(frozen=True)
-class AlignedChoice:
-    """A choice by alignment.
+class Choice:
+    """A choice from a synthesis folder, by labels (SPADE) or by grades (EvalGen).
 
     Attributes:
-        choice: the set, as any other choice from a folder.
+        source: what it was made from.
+        selection: the choice, with its figures where it was made and on examples held out.
+        all_outputs: the false failure rate on outputs with and without a label; None where all have one.
+        points: coverage against false failure rate, where it was asked for.
+        change: what it does otherwise than the last choice; None where there was none.
+        shortages: what the labels are too few for.
+        kept: as it is on file; None where nothing is chosen.
+        by_grades: more of a choice by grades.
+    """
+
+    source: FolderProblem
+    selection: Selection
+    all_outputs: PpiConditional | None = None
+    points: tuple[CurvePoint, ...] = ()
+    change: ChoiceChange | None = None
+    shortages: tuple[Shortage, ...] = ()
+    kept: SavedChoice | None = None
+    by_grades: ByGrades | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what ``Selection.to_dict`` has, and more."""
+        problem, matrix = self.source.problem, self.source.matrix
+        return {
+            **self.selection.to_dict(),
+            "candidates": [problem.names[number] for number in self.selection.chosen or ()],
+            "names": list(problem.names),
+            "ffr_of_all_outputs": self.all_outputs and asdict(self.all_outputs),
+            "curve": [asdict(point) for point in self.points],
+            "change": self.change and asdict(self.change),
+            "screened": [_screened(one, matrix.candidates) for one in self.source.screens],
+            "indistinct": [
+                {"good": [problem.example_name(one) for one in good], "bad": [problem.example_name(one) for one in bad]}
+                for good, bad in indistinct(problem)
+            ],
+            "shortages": [asdict(one) for one in self.shortages],
+            "notices": list(self.source.notices),
+            **(self.by_grades.to_dict() if self.by_grades else {}),
+        }
+
+
+@dataclass(frozen=True)
+class ByGrades:
+    """What there is to say of a choice by grades.
+
+    Attributes:
         texts: the words of the criteria, by id.
         criteria: what was chosen for each criterion, and what was not.
         held_out: the figures of choosing in this way, on examples held out: by criterion, and of the whole set.
-        kept: what is kept of each criterion.
         labels: how grades became labels, in words; empty where there are none.
     """
 
-    choice: FolderChoice
     texts: Mapping[str, str]
     criteria: tuple[CriterionChoice, ...]
     held_out: Mapping[str, HeldOutFigures]
-    kept: Mapping[str, SavedCriterion]
     labels: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what ``FolderChoice.to_dict`` has, and each criterion with its candidates."""
+        """Plain data: each criterion with its candidates."""
         whole = self.held_out.get(WHOLE_SET)
         return {
-            **self.choice.to_dict(),
             "labels": self.labels,
             "criteria": [self._criterion(one) for one in self.criteria],
             "held_out_figures": None if whole is None else _held_out(whole),
@@ -94,16 +143,37 @@ class AlignedChoice:
         }
 
 
-def choose_aligned(
-    path: Path, ffr: Fraction, *, graders: LabelRules | None = None, curve_seconds: float = 0.0
-) -> AlignedChoice:
-    """Chooses from a synthesis folder by alignment, and keeps the choice in it.
+def choose_by_labels(
+    path: Path,
+    method: Method,
+    limits: SelectionLimits,
+    *,
+    seconds: float = SECONDS,
+    weigh_questions: bool = False,
+    curve_seconds: float = 0.0,
+) -> Choice:
+    """Chooses a set from a synthesis folder by the labels of its examples, and keeps the choice in it.
 
     Args:
         path: such as ``prompt.synthesis``.
+        seconds: for the choice; as much again for the figures on examples held out.
+        weigh_questions: as for ``read_folder``.
+        curve_seconds: for the search of coverage against FFR; 0: it is not wanted.
+    """
+    source = read_folder(path, limits, weigh_questions=weigh_questions)
+    by = choosing_by_labels(source, method, limits, seconds=seconds)
+    return _made(path, source, by, SavedChoice.under(method, limits), curve_seconds)
+
+
+def choose_by_grades(
+    path: Path, ffr: Fraction, *, graders: LabelRules | None = None, curve_seconds: float = 0.0
+) -> Choice:
+    """Chooses from a synthesis folder by alignment with people's grades, and keeps the choice in it.
+
+    Args:
         ffr: the highest false failure rate of a single assertion, for criteria without a limit of their own.
         graders: how grades become labels: those of the examples are brought up to date first.
-        curve_seconds: as for ``choose_from``.
+        curve_seconds: as for ``choose_by_labels``.
     """
     limits = SelectionLimits(Fraction(), ffr)
     folder, rules = SynthesisFolder(path), graders or LabelRules()
@@ -117,23 +187,58 @@ def choose_aligned(
         labels=lambda some: with_labels(some, book) if book.grades else some,
         graded=lambda some: graded_outputs(some, book, criterion_of).any,
     )
-    _keep_labels(folder, folder.prompt(synthesis.prompt), source.matrix.examples)
-    graded = graded_outputs(source.matrix.examples, book, criterion_of)
-    measured = measured_outputs(source.matrix.examples, book)
+    examples = source.matrix.examples
+    _keep_labels(folder, folder.prompt(synthesis.prompt), examples)
+    graded = graded_outputs(examples, book, criterion_of)
     contest = contest_of(source, synthesis, graded, ffr)
-    choices = contest.choose()
-    held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
-    kept = {one.wanted.id: _kept(one, held_out.get(one.wanted.id)) for one in choices}
-    way = WayToChoose(
-        "aligned",
-        limits,
-        lambda examples: _selection(source, contest, limits, examples),
+    choices, measured_ones = contest.choose(), measured_outputs(examples, book)
+    held_out = cross_fitted_choice(contest.wanted, contest.contenders, graded, contest.clusters, measured_ones)
+    kept = SavedChoice.under("aligned", limits).replace(
         label_rules=SavedLabelRules(**asdict(rules)) if book.grades else None,
-        rule_labels=rule_labels(graded, source.matrix.examples),
-        criteria=kept,
+        rule_labels=rule_labels(graded, examples),
+        criteria={one.wanted.id: _kept(one, held_out.get(one.wanted.id)) for one in choices},
     )
-    choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
-    return AlignedChoice(choice, contest.texts, choices, held_out, kept, rules.sentence() if book.grades else "")
+    choice = _made(path, source, lambda some: _selection(source, contest, limits, some), kept, curve_seconds)
+    words = rules.sentence() if book.grades else ""
+    return replace(choice, by_grades=ByGrades(contest.texts, choices, held_out, words))
+
+
+def _made(
+    path: Path,
+    source: FolderProblem,
+    by: Callable[[Sequence[int] | None], Selection],
+    kept: SavedChoice,
+    curve_seconds: float,
+) -> Choice:
+    """The choice with its figures and what it changes, kept in the folder.
+
+    Args:
+        by: chooses by the examples of these numbers; None: by all of them.
+        kept: how it is made, without what comes of it.
+    """
+    problem, file = source.problem, SynthesisFolder(path).selection
+    before = CHOICE.read(file)
+    short = shortages_of(source.examples, coverage=kept.coverage_limit, ffr=kept.ffr_limit)
+    clusters = [example.cluster for example in source.examples]
+    selection = measured(problem, by(None), clusters, lambda examples: by(examples).chosen)
+    points = tuple(curve(problem, seconds=curve_seconds)) if curve_seconds else ()
+    if selection.chosen is None:
+        return Choice(source, selection, points=points, shortages=short)
+    held_out = selection.held_out
+    elsewhere = (
+        ffr_of_all_outputs(source.matrix, problem, source.rows, source.columns, held_out)
+        if held_out is not None
+        else None
+    )
+    kept = kept.of(source, selection)
+    CHOICE.write(file, kept)
+    change = changed(before, kept, source) if before is not None else None
+    return Choice(source, selection, elsewhere, points, change, short, kept)
+
+
+def _screened(one: Screened, candidates: Sequence[Candidate]) -> dict[str, Any]:
+    kept_id = None if one.kept is None else candidates[one.kept].id
+    return {"candidate": candidates[one.candidate].id, "state": one.state, "kept": kept_id, "sentence": one.sentence}
 
 
 def _kept(one: CriterionChoice, held_out: HeldOutFigures | None) -> SavedCriterion:
@@ -170,11 +275,11 @@ def _keep_labels(folder: SynthesisFolder, prompt: Path, examples: Iterable[Examp
 
 def contest_of_kept(
     source: FolderProblem, synthesis: Synthesis, folder: SynthesisFolder, saved: SavedChoice
-) -> FolderContest:
+) -> Contest:
     """What a kept choice by alignment was made from, by the grades of now and the rules by which labels came about."""
     book, criterion_of = _book(synthesis, folder, label_rules_of(saved))
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
-    return contest_of(source, synthesis, graded, Fraction(str(saved.ffr_limit)))
+    return contest_of(source, synthesis, graded, saved.limits.ffr)
 
 
 def label_rules_of(saved: SavedChoice) -> LabelRules:
@@ -182,7 +287,7 @@ def label_rules_of(saved: SavedChoice) -> LabelRules:
     return LabelRules(**saved.label_rules.model_dump()) if saved.label_rules is not None else LabelRules()
 
 
-def reasons_in(source: FolderProblem, contest: FolderContest) -> dict[str, str]:
+def reasons_in(source: FolderProblem, contest: Contest) -> dict[str, str]:
     """Why each candidate of a folder is chosen by alignment or not, by its id; of one with two criteria, by the first
     that it is chosen for. Of those that cannot be chosen from, why that is."""
     reasons = {source.matrix.candidates[number].id: why for number, why in source.not_comparable.items()}
@@ -193,7 +298,7 @@ def reasons_in(source: FolderProblem, contest: FolderContest) -> dict[str, str]:
     return reasons
 
 
-def contest_of(source: FolderProblem, synthesis: Synthesis, graded: GradedOutputs, ffr: Fraction) -> FolderContest:
+def contest_of(source: FolderProblem, synthesis: Synthesis, graded: GradedOutputs, ffr: Fraction) -> Contest:
     """The criteria of a folder, its candidates that can be compared, and what people say of the examples."""
     matrix, left_out = source.matrix, source.not_comparable
     criteria = {one.id: one for one in synthesis.criteria}
@@ -213,7 +318,7 @@ def contest_of(source: FolderProblem, synthesis: Synthesis, graded: GradedOutput
         order = preference(matrix, number)
         contenders.append(Contender(candidate.id, tuple(admitting), matrix.fails(number), order, candidate.choice))
     clusters = tuple(example.cluster for example in matrix.examples)
-    return FolderContest(tuple(wanted_by_criterion.values()), texts, tuple(contenders), graded, clusters)
+    return Contest(tuple(wanted_by_criterion.values()), texts, tuple(contenders), graded, clusters)
 
 
 def _limit(criterion: Criterion, ffr: Fraction) -> Fraction:
@@ -235,7 +340,7 @@ def criteria_by_subject(synthesis: Synthesis, rules: Iterable[Rule]) -> dict[str
 
 
 def _selection(
-    source: FolderProblem, contest: FolderContest, limits: SelectionLimits, examples: Sequence[int] | None
+    source: FolderProblem, contest: Contest, limits: SelectionLimits, examples: Sequence[int] | None
 ) -> Selection:
     """The set of a choice, by these examples of the problem; none of another one of their cases has a part in it."""
     among = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from promptpex.alignment.card import CardContest
@@ -16,7 +15,7 @@ from promptpex.core.records import CardCandidate, ConfusionCounts, Spec, Synthes
 from promptpex.core.translation import stored
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules
-from promptpex.synthesis.choice.choose import set_chosen
+from promptpex.synthesis.choice.choose import choosing_by_labels
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem, read_folder
 from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice
 from promptpex.synthesis.folder import SynthesisFolder
@@ -24,7 +23,7 @@ from promptpex.synthesis.results.matrix import ERROR, Matrix, distance_from_code
 from promptpex.synthesis.selection.methods import Method
 from promptpex.synthesis.selection.problem import SelectionLimits
 from promptpex.workflow.choice_report import ChosenColumns, candidate_rows, check_text
-from promptpex.workflow.choosing import FolderContest, contest_of, criteria_by_subject, label_rules_of
+from promptpex.workflow.choosing import Contest, contest_of, criteria_by_subject, label_rules_of
 
 SECONDS = 20.0
 """For choosing a set anew in all folds."""
@@ -32,24 +31,17 @@ SECONDS = 20.0
 _BY = ("code", "python", "judge")
 
 
-@dataclass(frozen=True, slots=True)
-class ContestOrNot:
-    """What a folder gives to choose from; None where that is nothing, and why."""
-
-    contest: CardContest | None
-    notices: tuple[str, ...] = ()
-
-
 def card_contest(
     folder: SynthesisFolder, synthesis: Synthesis, spec: Spec, book: GradeBook, ffr: Fraction | None
-) -> ContestOrNot:
-    """The choice that is kept in the folder, on the grades of now; without one, or with a limit, that by alignment.
+) -> tuple[CardContest | None, tuple[str, ...]]:
+    """The choice that is kept in the folder, on the grades of now; without one, or with a limit, that by alignment. None
+    where there is nothing to choose from; and what to know, a sentence each.
 
     Args:
         ffr: the limit of a choice by alignment that is only looked at.
     """
     if not synthesis.candidates:
-        return ContestOrNot(None)
+        return None, ()
     criterion_of = criteria_by_subject(synthesis, spec.rules)
     try:
         saved = CHOICE.read(folder.selection) if ffr is None else None
@@ -62,13 +54,13 @@ def card_contest(
             graded=lambda some: graded_outputs(some, book, criterion_of).any,
         )
     except InputError as failure:
-        return ContestOrNot(None, (f"candidates are not on this card: {failure.message}",))
+        return None, (f"candidates are not on this card: {failure.message}",)
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
     contest = contest_of(source, synthesis, graded, _limits(saved, ffr).ffr)
     choices = contest.choose()
     chosen = _kept(source, saved) if saved is not None else chosen_of(choices)
     states = _states(source, synthesis, saved) if saved is not None and not aligned else {}
-    return ContestOrNot(
+    return (
         CardContest(
             method=saved.method if saved is not None else "aligned",
             limit=float(_limits(saved, ffr).ffr),
@@ -92,7 +84,7 @@ def card_contest(
 def _limits(saved: SavedChoice | None, ffr: Fraction | None) -> SelectionLimits:
     if saved is None:
         return SelectionLimits(Fraction(), FFR_LIMIT if ffr is None else ffr)
-    return SelectionLimits(Fraction(str(saved.coverage_limit)), Fraction(str(saved.ffr_limit)))
+    return saved.limits
 
 
 def _kept(source: FolderProblem, saved: SavedChoice) -> frozenset[str]:
@@ -132,17 +124,17 @@ def _changed(
     return ()
 
 
-def _chooser(source: FolderProblem, contest: FolderContest, saved: SavedChoice | None) -> Callable[[int], Chosen]:
+def _chooser(source: FolderProblem, contest: Contest, saved: SavedChoice | None) -> Callable[[int], Chosen]:
     """Chooses by some examples in the way in which the set was chosen."""
     if saved is None or saved.method == "aligned":
         return lambda outputs: chosen_by(contest.wanted, contest.contenders, contest.graded.among(outputs))
     limits = _limits(saved, None)
     method: Method = saved.method
-    way = set_chosen(source, method, limits, seconds=SECONDS)
+    choose = choosing_by_labels(source, method, limits, seconds=SECONDS)
 
     def by(outputs: int) -> Chosen:
         places = [place for place, row in enumerate(source.rows) if outputs >> row & 1]
-        numbers = way.select(places).chosen or ()
+        numbers = choose(places).chosen or ()
         names = frozenset(source.problem.name(number) for number in numbers)
         of_criteria = {
             one.id: frozenset(each.id for each in contest.contenders if one.id in each.criteria) & names

@@ -229,7 +229,7 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
     """The report card of an open project, by the grades as of the last look at its file."""
     book = project.desk.book
     require_known_grader(wishes.rules, book.graders)
-    contest = card_contest(project.folder, project.synthesis, project.spec, book, wishes.ffr)
+    contest, notices = card_contest(project.folder, project.synthesis, project.spec, book, wishes.ffr)
     graded = _graded(project.desk.pool, project)
     saved = CHOICE.read(project.folder.selection)
     data = CardData(
@@ -239,10 +239,10 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
         opinions=project.opinions,
         broken=_broken(project.runs),
         measures=measures_of(graded.items, project.spec, project.runs),
-        contest=contest.contest,
+        contest=contest,
         in_choice=outputs_in_choice(project.runs, saved),
         manifests=tuple(run.manifest for run in project.runs),
-        notices=contest.notices,
+        notices=notices,
     )
     report_card = card(data)
     if wishes.against is None:

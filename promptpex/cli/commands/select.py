@@ -19,9 +19,9 @@ from promptpex.synthesis.selection.methods import METHODS
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from promptpex.synthesis.choice.choose import FolderChoice
     from promptpex.synthesis.selection.methods import Selection
     from promptpex.synthesis.selection.problem import SelectionLimits, SelectionProblem
+    from promptpex.workflow.choosing import Choice
 
 ALIGNED = "aligned"
 
@@ -99,22 +99,24 @@ def command(
     baseline takes all that flag little by themselves, topological all that no other implies, all every candidate, for
     reference. aligned takes for each criterion the candidate that agrees best with people.
     """
+    from promptpex.cli.choices_in_words import ffr_not_kept
     from promptpex.cli.command_session import settings
 
     settings({"report_language": flags["report_language"]}, start=source.parent)
-    if method == ALIGNED:
-        choice, not_kept = _by_alignment(source, coverage, ffr, graders, as_json, time_limit if curve else 0)
-    elif source.is_dir():
-        choice = _from_folder(source, method, _limits(coverage, ffr), time_limit, weigh_questions, curve)
-        not_kept = _show_choice(choice, as_json)
-    else:
+    if method != ALIGNED and not source.is_dir():
         if into_spec or out is not None:
             raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
         limits = _limits(coverage, ffr)
         selection = _from_file(source, pipeline, transitive, method, limits, time_limit, screen, as_json)
         return 0 if selection.chosen is not None else 1
+    curve_seconds = time_limit if curve else 0
+    if method == ALIGNED:
+        choice = _by_grades(source, coverage, ffr, graders, curve_seconds)
+    else:
+        choice = _by_labels(source, method, _limits(coverage, ffr), time_limit, weigh_questions, curve_seconds)
+    _show_choice(choice, as_json)
     _write_tables(source, choice, as_json)
-    _use(source, choice, into_spec and _goes_in(not_kept, allow_over_limit), out)
+    _use(source, choice, into_spec and _goes_in(ffr_not_kept(choice), allow_over_limit), out)
     return 0 if choice.selection.chosen is not None else 1
 
 
@@ -132,38 +134,29 @@ def _goes_in(not_kept: Sequence[str], allowed: bool) -> bool:
     return click.confirm(tr("Add the chosen ones to the spec all the same?"), err=True)
 
 
-def _by_alignment(
-    source: Path,
-    coverage: Fraction | None,
-    ffr: Fraction | None,
-    graders: str | None,
-    as_json: bool,
-    curve_seconds: int,
-) -> tuple[FolderChoice, list[str]]:
-    """Chooses from a synthesis folder by alignment, and prints the choice.
+def _by_labels(
+    source: Path, method: Any, limits: SelectionLimits, seconds: int, weigh_questions: bool, curve_seconds: int
+) -> Choice:
+    from promptpex.workflow.choosing import choose_by_labels
 
-    Returns:
-        The choice, and the criteria whose FFR limit is not kept.
-    """
+    return choose_by_labels(
+        source, method, limits, seconds=seconds, weigh_questions=weigh_questions, curve_seconds=curve_seconds
+    )
+
+
+def _by_grades(
+    source: Path, coverage: Fraction | None, ffr: Fraction | None, graders: str | None, curve_seconds: int
+) -> Choice:
     from promptpex.alignment.choose import FFR_LIMIT
-    from promptpex.cli.choices_in_words import aligned_lines
-    from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
-    from promptpex.workflow.choice_report import criteria_not_kept
-    from promptpex.workflow.choosing import choose_aligned
+    from promptpex.workflow.choosing import choose_by_grades
 
     if coverage is not None:
         raise click.UsageError("--coverage is a limit of sets; aligned has one on the FFR of each assertion, --ffr")
     if not source.is_dir():
         raise click.UsageError("aligned needs the folder that `promptpex synthesize` wrote, with its criteria")
     rules = LabelRules(graders=graders) if graders else LabelRules()
-    choice = choose_aligned(source, FFR_LIMIT if ffr is None else ffr, graders=rules, curve_seconds=curve_seconds)
-    if as_json:
-        print_json(choice.to_dict())
-    else:
-        for line in aligned_lines(choice):
-            say(line)
-    return choice.choice, criteria_not_kept(choice.kept)
+    return choose_by_grades(source, FFR_LIMIT if ffr is None else ffr, graders=rules, curve_seconds=curve_seconds)
 
 
 def _limits(coverage: Fraction | None, ffr: Fraction | None) -> SelectionLimits:
@@ -204,47 +197,29 @@ def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> Non
         say(line)
 
 
-def _from_folder(
-    source: Path, method: Any, limits: SelectionLimits, seconds: int, weigh_questions: bool, full_curve: bool
-) -> FolderChoice:
-    """Chooses from a synthesis folder, whose candidates are screened and whose implications are closed."""
-    from promptpex.synthesis.choice.choose import choose_from, set_chosen
-    from promptpex.synthesis.choice.problem_of_folder import read_folder
-    from promptpex.synthesis.folder import SynthesisFolder
-
-    folder_choice = read_folder(source, limits, weigh_questions=weigh_questions)
-    way = set_chosen(folder_choice, method, limits, seconds=seconds)
-    return choose_from(folder_choice, SynthesisFolder(source), way, curve_seconds=seconds if full_curve else 0)
-
-
-def _show_choice(choice: FolderChoice, as_json: bool) -> list[str]:
-    """Prints a choice, and gives that the FFR limit is not kept, if so."""
-    from promptpex.cli.choices_in_words import ffr_not_kept, folder_lines
+def _show_choice(choice: Choice, as_json: bool) -> None:
+    from promptpex.cli.choices_in_words import folder_lines
     from promptpex.cli.output import print_json
 
     if as_json:
         print_json(choice.to_dict())
-    else:
-        for line in folder_lines(choice):
-            say(line)
-    return ffr_not_kept(choice.selection)
+        return
+    for line in folder_lines(choice):
+        say(line)
 
 
-def _write_tables(folder: Path, choice: FolderChoice, as_json: bool) -> None:
+def _write_tables(folder: Path, choice: Choice, as_json: bool) -> None:
     """Writes the tables of a choice, or of what there is to choose from, and says where they are."""
     from promptpex.report.cards import choice_tables
-    from promptpex.synthesis.choice.saved_choice import CHOICE
-    from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.workflow.choice_report import report_of
 
-    saved = None if choice.selection.chosen is None else CHOICE.read(SynthesisFolder(folder).selection)
-    report = report_of(folder, choice.source, saved)
+    report = report_of(folder, choice.source, choice.kept)
     tables = choice_tables.write(report.candidates, report.examples, folder)
     if not as_json:
         say(f"\n{choice_tables.places(tables)}")
 
 
-def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) -> None:
+def _use(folder: Path, choice: Choice, into_spec: bool, out: Path | None) -> None:
     """Puts the chosen candidates where they were asked for, and says where that is."""
     if choice.selection.chosen is None or not (into_spec or out is not None):
         return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
@@ -14,12 +15,12 @@ from promptpex.core.translation import stored
 from promptpex.stats import Interval
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem
 from promptpex.synthesis.folder import RecordFile
-from promptpex.synthesis.selection.methods import Method
+from promptpex.synthesis.selection.methods import Method, Selection
+from promptpex.synthesis.selection.problem import SelectionLimits
 
 ChoiceMethod = Literal[Method, "aligned"]
 """The methods that choose a set, and the one that chooses for each criterion the candidate that agrees best."""
 
-_Count = Annotated[int, Field(ge=0, le=MAX_EXACT)]
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
@@ -41,11 +42,9 @@ class SavedFigures(Record):
         optimal, gap: as in ``Selection``.
         coverage, ffr: on the examples that it was made on; None where there are none of the kind.
         held_out_coverage, held_out_ffr: of choosing in the same way, on examples held out.
-        folds, folds_without_a_set: how they were held out; 0 folds: not at all.
-        ffr_of_all_outputs: on outputs with and without a label; unlabelled: how many have none.
     """
 
-    model_config = ConfigDict(extra="ignore")  # files of earlier versions hold a curve, too
+    model_config = ConfigDict(extra="ignore")  # files of earlier versions hold more
 
     optimal: bool = True
     gap: _Share | None = None
@@ -53,10 +52,6 @@ class SavedFigures(Record):
     ffr: _ShareInterval | None = None
     held_out_coverage: _ShareInterval | None = None
     held_out_ffr: _ShareInterval | None = None
-    folds: _Count = 0
-    folds_without_a_set: _Count = 0
-    ffr_of_all_outputs: _ShareInterval | None = None
-    unlabelled: _Count = 0
 
 
 SavedLabels = dict[str, Literal["good", "bad"]]
@@ -112,6 +107,35 @@ class SavedChoice(Record):
     criteria: dict[str, SavedCriterion] = Field(default_factory=dict)
     flagged: tuple[str, ...] = ()
     figures: SavedFigures | None = None
+
+    @classmethod
+    def under(cls, method: ChoiceMethod, limits: SelectionLimits) -> SavedChoice:
+        """How a choice is to be made; nothing is chosen yet."""
+        return cls(method=method, coverage_limit=float(limits.coverage), ffr_limit=float(limits.ffr))
+
+    def of(self, source: FolderProblem, selection: Selection) -> SavedChoice:
+        """With what came of it."""
+        chosen = [source.candidates[number] for number in selection.chosen or ()]
+        flagged = source.problem.flagged_by(selection.chosen or ())
+        fitted, held_out = selection.on_all, selection.held_out and selection.held_out.shares
+        return self.replace(
+            chosen={one.id: one.fingerprint for one in chosen},
+            labels={example.id: example.label for example in source.examples if example.label is not None},
+            flagged=tuple(example.id for number, example in enumerate(source.examples) if flagged >> number & 1),
+            figures=SavedFigures(
+                optimal=selection.optimal,
+                gap=selection.gap,
+                coverage=fitted and fitted.coverage,
+                ffr=fitted and fitted.ffr,
+                held_out_coverage=held_out and held_out.coverage,
+                held_out_ffr=held_out and held_out.ffr,
+            ),
+        )
+
+    @property
+    def limits(self) -> SelectionLimits:
+        """The limits, exactly as they were given."""
+        return SelectionLimits(Fraction(str(self.coverage_limit)), Fraction(str(self.ffr_limit)))
 
     @property
     def labelled(self) -> frozenset[str]:
@@ -178,22 +202,6 @@ _CHANGES = (
         stored("{count} candidates chosen before and not now: {names}"),
     ),
 )
-
-
-def saved(
-    source: FolderProblem, method: ChoiceMethod, limits: tuple[float, float], chosen: Sequence[int]
-) -> SavedChoice:
-    """A choice from a folder as it is kept."""
-    problem, examples = source.problem, source.examples
-    flagged = problem.flagged_by(chosen)
-    return SavedChoice(
-        method=method,
-        coverage_limit=limits[0],
-        ffr_limit=limits[1],
-        chosen={source.candidates[number].id: source.candidates[number].fingerprint for number in chosen},
-        labels={example.id: example.label for example in examples if example.label is not None},
-        flagged=tuple(example.id for number, example in enumerate(examples) if flagged >> number & 1),
-    )
 
 
 def changed(before: SavedChoice, now: SavedChoice, source: FolderProblem) -> ChoiceChange:

@@ -17,7 +17,7 @@ from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.choice.saved_choice import CHOICE
 from promptpex.workflow.choice_report import report_of_folder
-from promptpex.workflow.choosing import choose_aligned
+from promptpex.workflow.choosing import choose_by_grades
 from tests.alignment.folders import AlignedFolder
 
 LABELS = "g" * 12 + "b" * 8
@@ -40,12 +40,16 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AlignedFolder:
 
 
 def chosen(path: Path, ffr: str = "0.2") -> dict[str, tuple[str, ...]]:
-    return {one.wanted.id: one.chosen for one in choose_aligned(path, Fraction(ffr)).criteria}
+    made = choose_by_grades(path, Fraction(ffr)).by_grades
+    assert made is not None
+    return {one.wanted.id: one.chosen for one in made.criteria}
 
 
 def test_each_criterion_gets_its_best_aligned_candidate_code_before_a_judge(world: AlignedFolder) -> None:
     world.write()
-    made = choose_aligned(world.folder.path, Fraction(1, 5))
+    choice = choose_by_grades(world.folder.path, Fraction(1, 5))
+    made, selection = choice.by_grades, choice.selection
+    assert made is not None
     # By hand: calm and ask_calm 2(.5)(1)/1.5 = .667; ask_city 2(.5)(.917)/1.417 = .647, city 2(.375)/1.375 = .545.
     assert {one.wanted.id: one.chosen for one in made.criteria} == {
         "c1": ("calm",),
@@ -54,14 +58,14 @@ def test_each_criterion_gets_its_best_aligned_candidate_code_before_a_judge(worl
         "idle": (),
     }
     assert [rated.state for rated in made.criteria[0].rated] == ["chosen", "above-limit", "worse"]
-    selection = made.choice.selection
     assert selection.figures is not None
     assert (selection.figures.caught, selection.figures.flagged) == (8, 1)
     kept = CHOICE.read(world.folder.selection)
     assert kept is not None
     assert (kept.method, kept.ffr_limit, set(kept.chosen)) == ("aligned", 0.2, {"calm", "ask_city"})
     assert kept.figures is not None
-    assert kept.figures.folds == 5
+    assert selection.held_out is not None
+    assert selection.held_out.folds == 5
 
 
 def test_the_terminal_names_the_criteria_without_a_good_candidate(
@@ -320,7 +324,7 @@ def test_what_was_written_for_other_words_is_not_chosen_from(
 
 def test_a_chosen_candidate_that_is_reworded_makes_the_report_of_the_choice_old(world: AlignedFolder) -> None:
     world.write()
-    choose_aligned(world.folder.path, Fraction(1, 5))
+    choose_by_grades(world.folder.path, Fraction(1, 5))
     old = Criterion(id="c1", text="It was c1.")
     world.write(candidates=[one.written_for([old]) if one.id == "calm" else one for one in world.candidates])
     page = report_of_folder(world.folder.path)
