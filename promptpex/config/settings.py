@@ -175,7 +175,7 @@ class Settings(Record):
     )
     judge_mode: JudgeMode = Field(
         default=modes.DEFAULT,
-        description="What judges decide on: rules, each on its own, or prompt, the prompt as a whole.",
+        description="What judges decide on: each rule, or the prompt as a whole.",
         examples=["prompt"],
     )
     judge_sees_input: bool = Field(
@@ -242,8 +242,7 @@ class Settings(Record):
     rules_per_request: int | None = Field(
         default=None,
         ge=1,
-        description="Rules, each with its inverse, that one request for cases covers; left out: 6, and 1 where the "
-        "author is the embedded model.",
+        description="Rules that one request for cases covers; left out: 6, or 1 for the embedded model.",
         examples=[1],
     )
     rounds: int = Field(
@@ -332,14 +331,13 @@ class Settings(Record):
         default="non-compliance",
         min_length=1,
         max_length=40,
-        description="What models are ranked by: non-compliance, accuracy, corrected (non-compliance by people's grades "
-        "and the verdicts together), or the name of a metric.",
+        description="What models are ranked by: non-compliance, accuracy, corrected (by people's grades), or the "
+        "name of a metric.",
         examples=["accuracy"],
     )
     drop_worse: bool = Field(
         default=False,
-        description="Whether a model is asked no further once a quarter, a half or three quarters of the cases show "
-        "that it is worse than another.",
+        description="Whether a model is asked no further once it is shown to be worse than another.",
         examples=[True],
     )
     fail_above: Share | None = Field(

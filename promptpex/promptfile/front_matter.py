@@ -36,8 +36,7 @@ INPUT: Mapping[str, Key] = {
     },
     "type": {
         **_TEXT,
-        "description": "text, number, integer, boolean, enum or json; also the words of JSON schema and Prompty. "
-        "context marks the documents that a question is answered from.",
+        "description": "text, number, integer, boolean, enum or json; also the words of JSON schema and Prompty.",
         "examples": ["text", "integer", "context"],
     },
     "values": {
@@ -65,8 +64,8 @@ INPUT: Mapping[str, Key] = {
     "default": {"description": "The value where a case gives none.", "examples": ["short"]},
     "checks_only": {
         "type": ["boolean", "null"],
-        "description": "Whether it is for checks and conditions alone. The prompt does not name it, no model under "
-        "test is sent it, and a case may do without it.",
+        "description": "Whether it is for checks and conditions alone: models under test are not sent it, and a case "
+        "may lack it.",
         "examples": [True],
     },
     "context": {
@@ -123,8 +122,8 @@ _NAMED_SCENARIO = {
 USED: Mapping[str, Key] = {
     "name": {
         **_TEXT,
-        "description": "What reports and the folder of the runs call the prompt. Without it the name of its file, or "
-        "of its folder where the file is prompt.md or the like.",
+        "description": "What reports and the folder of the runs call the prompt. Left out: its file's name, or its "
+        "folder's for prompt.md.",
         "examples": ["ticket-triage"],
     },
     "description": {
@@ -136,8 +135,7 @@ USED: Mapping[str, Key] = {
         "type": ["object", "array", "null"],
         "additionalProperties": {"anyOf": [_INPUT, {"not": {"type": "object"}}]},
         "items": {"anyOf": [{"type": "string"}, _NAMED_INPUT]},
-        "description": "The variables of the prompt, each with what it may hold: a mapping of names, or a list of "
-        "mappings with a name. Without it they are those that the text names.",
+        "description": "The variables of the prompt, each with what it may hold. Left out: those that the text names.",
         "examples": [
             {"word": {"type": "text", "description": "The word to tag."}, "style": {"values": ["short", "long"]}},
             [{"name": "word", "type": "string"}],
@@ -146,8 +144,8 @@ USED: Mapping[str, Key] = {
     "samples": {
         "type": ["array", "string", "object", "null"],
         "items": {"type": ["string", "number", "object"]},
-        "description": "Real inputs that the model which writes cases is shown: texts, mappings of variables, or CSV, "
-        "JSONL, JSON and YAML files in the folder of the prompt.",
+        "description": "Real inputs that the author of cases is shown: texts, mappings of variables, or CSV, JSONL, "
+        "JSON and YAML files in the prompt's folder.",
         "examples": [["Where is my parcel?", {"file": "real.csv"}], "real.csv"],
     },
     "sample": {
@@ -161,8 +159,7 @@ USED: Mapping[str, Key] = {
             "anyOf": [{"type": ["string", "null"]}, _TEXTS, _SCENARIO],
         },
         "items": _NAMED_SCENARIO,
-        "description": "Situations in each of which every rule is tested: by name a sentence, sentences, or a mapping; "
-        "or a list of mappings with a name.",
+        "description": "Situations in each of which every rule is tested: by name a sentence, sentences, or a mapping.",
         "examples": [
             {"returns": "The customer wants to send something back.", "angry": {"fixed": {"tier": "gold"}}},
             [{"name": "angry", "constraints": ["The customer is angry."]}],
@@ -171,8 +168,7 @@ USED: Mapping[str, Key] = {
     "instructions": {
         "type": ["object", "null"],
         "additionalProperties": {"type": "string"},
-        "description": "What you want stages to heed, by the name of the stage; PromptPex's inputSpec, outputRules, "
-        "inverseOutputRules and testExpansion are read as well.",
+        "description": "Your own instructions to stages, by the name of the stage.",
         "examples": [{"rules": "Leave out rules about tone."}],
     },
     "language": {
@@ -183,8 +179,7 @@ USED: Mapping[str, Key] = {
     },
     "effort": {
         "enum": ["min", "low", "medium", "high", None],
-        "description": "One word for how much is extracted, generated, repeated and verified, where nothing else says "
-        "it.",
+        "description": "How much is extracted, generated, repeated and verified, where nothing else says it.",
         "examples": ["low"],
     },
     "context": {

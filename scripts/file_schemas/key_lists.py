@@ -57,8 +57,11 @@ def _default(about: Schema, notation: str) -> str:
 
 
 def _choices(about: Schema) -> str:
+    """What it may be, where neither the meaning nor the default says so."""
     words = [word for word in about.get("enum", ()) if word is not None]
-    return f"One of {', '.join(words)}." if 0 < len(words) <= LONGEST_CHOICE else ""
+    known = f"{about['description']} {about.get('default')}".lower()
+    are_known = all(word in known for word in words)
+    return f"One of {', '.join(words)}." if 0 < len(words) <= LONGEST_CHOICE and not are_known else ""
 
 
 def _shown(value: Any, notation: str) -> str:

@@ -30,7 +30,7 @@ _ABOUT = "Settings of promptpex: promptpex.toml, settings.toml of the user, or [
 def _models(names: Schema, definition: Schema) -> Schema:
     """A list or text of models, or the table of named models with the list under ``under_test``."""
     about = {
-        "description": f"Models under test: a list, or names between commas. With tables [models.NAME] write the list "
+        "description": "Models under test: a list, or names between commas; with tables [models.NAME] the list is "
         f"under {UNDER_TEST}; NAME then means the model everywhere.",
         "examples": [*names["examples"], {UNDER_TEST: ["small"], "small": {"model": "openai/x", "temperature": 0}}],
     }

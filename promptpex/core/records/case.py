@@ -80,8 +80,8 @@ class Case(OwnedRecord):
     )
     match: Match | None = Field(
         default=None,
-        description="How outputs are compared with the expected one, where the file does not say it for all: "
-        "normalised, exact, json, set, asked, or numeric with a tolerance.",
+        description="How outputs are compared with the expected one: normalised, exact, json, set, asked, or numeric "
+        "with a tolerance.",
         examples=["exact", "numeric:1%"],
     )
     origin: Origin = Field(
@@ -154,14 +154,12 @@ class Suite(Record):
 
     prompt: str = Field(
         default="",
-        description="The name of the prompt's file, next to this one. It may be left out where the names say it: "
-        "mail.cases.yaml belongs to mail.md.",
+        description="The name of the prompt's file, next to this one. Left out: mail.cases.yaml belongs to mail.md.",
         examples=["prompt.md"],
     )
     match: Match | None = Field(
         default=None,
-        description="How outputs are compared with the expected ones, where a case does not say it itself: normalised, "
-        "exact, json, set, asked, or numeric with a tolerance.",
+        description="How outputs are compared with the expected ones, for all cases that do not say it.",
         examples=["json"],
     )
     cases: tuple[Case, ...] = Field(

@@ -61,8 +61,7 @@ class Check(Record):
     )
     dialect: Literal["ecmascript", "unicode", "python"] = Field(
         default="ecmascript",
-        description="How a regex is read: as JavaScript does, as JavaScript does with the flag u, or as Python's regex "
-        "package does.",
+        description="How a regex is read: as in JavaScript, with its flag u, or as Python's regex package does.",
         examples=["unicode"],
     )
     ignore_case: bool = Field(
@@ -160,7 +159,7 @@ class Rule(OwnedRecord):
     )
     needs: Literal["output", "input"] = Field(
         default="output",
-        description="What a judge must see to decide the rule: the output alone, or the input as well.",
+        description="What a judge must see to decide the rule: the output, or the input too.",
         examples=["input"],
     )
     when: tuple[InputCheck, ...] = Field(
@@ -186,14 +185,13 @@ class Rule(OwnedRecord):
     )
     decides: Literal["wholly", "partly"] = Field(
         default="wholly",
-        description="Whether the checks decide the rule. Partly: an output that fails them breaks it, one that passes "
-        "them is left to a judge.",
+        description="Whether the checks decide the rule wholly, or partly: what passes them is then left to a judge.",
         examples=["partly"],
     )
     after: str | None = Field(
         default=None,
-        description="The id of a rule without which this one cannot be looked at, such as that the output is JSON. "
-        "An output that breaks that one is unscored for this one.",
+        description="The id of a rule that has to be kept first, such as that the output is JSON. An output that "
+        "breaks that one is unscored for this one.",
         examples=["json"],
     )
     origin: RuleOrigin = Field(
@@ -251,8 +249,7 @@ class Spec(Record):
 
     prompt: str = Field(
         default="",
-        description="The name of the prompt's file, next to this one. It may be left out where the names say it: "
-        "mail.spec.yaml belongs to mail.md.",
+        description="The name of the prompt's file, next to this one. Left out: mail.spec.yaml belongs to mail.md.",
         examples=["prompt.md"],
     )
     prompt_fingerprint: str | None = Field(

@@ -77,7 +77,7 @@ class Criterion(OwnedRecord):
     )
     by: Means = Field(
         default="both",
-        description="What decides it: code, a judge, or both. Candidates of another kind are not run and not chosen.",
+        description="What may decide it. Candidates of another kind are not run and not chosen.",
         examples=["code"],
     )
     selected: bool = Field(
