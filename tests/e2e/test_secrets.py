@@ -84,7 +84,7 @@ async def full_run(here: Place, url: str, *more: str) -> Done:
 
 
 @pytest.mark.usefixtures("planted")
-@pytest.mark.parametrize("manner", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("manner", [(), pytest.param(("--json",), marks=pytest.mark.long)], ids=["text", "json"])
 async def test_no_key_is_in_anything_that_a_full_run_leaves(
     tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, manner: tuple[str, ...]
 ) -> None:

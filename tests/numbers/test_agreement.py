@@ -54,7 +54,7 @@ def judged(store: Path, models: int, repeats: int) -> pd.DataFrame:
     return tables.agreements(tables.verdicts(run))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_beyond_2000_cases_the_intervals_cover() -> None:
     """Each case has its own rate of agreement, alike by .3 among its five verdicts."""
     rng = np.random.default_rng(11)

@@ -132,7 +132,9 @@ def test_a_failure_by_code_whose_judge_was_not_asked_is_no_scored_failure(tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("judge", "budget"), [(False, 25), (True, 50)], ids=["answering", "judging"])
+@pytest.mark.parametrize(
+    ("judge", "budget"), [pytest.param(False, 25, marks=pytest.mark.long), (True, 50)], ids=["answering", "judging"]
+)
 def test_shares_of_runs_cut_short_are_right_on_average(tmp_path: Path, judge: bool, budget: int) -> None:
     """30% of 50 cases break a check. The budget ends in the middle of the answers, or of the judging."""
     shares = []

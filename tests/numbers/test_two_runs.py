@@ -20,6 +20,7 @@ from tests.numbers.world import Fate, by, cases, first, frame, simulated
 SIMULATIONS = 40
 
 
+@pytest.mark.long
 def test_within_tolerance_is_adjusted_over_the_models() -> None:
     """Eight models, each worse by exactly the tolerance: that one of them is called close has the level over all."""
     rng, close = np.random.default_rng(1), 0
