@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from promptpex.alignment.choose import CriterionChoice, Rated, lacking
 from promptpex.alignment.cross_fit import WHOLE_SET
-from promptpex.cli.layout import and_more, apart, right_aligned, share_line, wrapped
+from promptpex.cli.output import and_more, apart, right_aligned, wrapped
 from promptpex.codecs.text.wording import NAMED, cut, sentence
 from promptpex.core.translation import Key, from_data, shown, tr, tr_n
 from promptpex.report.cards.words import UNDEFINED, range_of
@@ -428,3 +428,8 @@ def _aligned_elsewhere(choice: Choice, made: ByGrades) -> list[str]:
             shares=f"{figures}{lacking}",
         )
     ]
+
+
+def share_line(name: str, share: float | None, count: str) -> str:
+    """A share in a line of its own, below others, with what it was counted from; a dash where it is not defined."""
+    return f"  {name:<10}{'–' if share is None else percent(share):>7}   {count}"

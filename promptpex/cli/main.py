@@ -58,12 +58,17 @@ STEPS = {
     },
 }
 """The commands by step, in the order of use, each with the first sentence of its help, so that none is loaded to list
-them; each is ``promptpex.cli.commands.<name>:command``, but for ``MODULES``."""
+them; each is ``promptpex.cli.commands.<name>:command``, but for ``DEFINED_IN``."""
 
 COMMANDS = tuple(name for commands in STEPS.values() for name in commands)
 
-MODULES = {"import": "import_"}
-"""Commands whose module cannot have their name."""
+DEFINED_IN = {
+    "demo": ("init", "demo"),
+    "export": ("exchange", "export"),
+    "import": ("exchange", "import_"),
+    "judge": ("run", "judge_again"),
+}
+"""The module and the name of commands that share one with another."""
 
 ELSEWHERE = {
     **dict.fromkeys(("eval", "evaluate", "test"), "run"),
@@ -97,7 +102,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"promptpex.cli.commands.{MODULES.get(cmd_name, cmd_name)}").command
+        module, name = DEFINED_IN.get(cmd_name, (cmd_name, "command"))
+        command = getattr(importlib.import_module(f"promptpex.cli.commands.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cli.commands.demo import FILES, LABEL
+from promptpex.cli.commands.init import FILES, LABEL
 from tests.e2e.command import ROOT, in_process
 
 PICTURE = (ROOT / "docs" / "pictures" / "terminal.svg").read_text(encoding="utf-8")

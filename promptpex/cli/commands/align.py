@@ -11,8 +11,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
-from promptpex.cli.layout import WIDTH, and_more, apart, indented, wrapped
-from promptpex.cli.output import say
+from promptpex.cli.output import WIDTH, and_more, apart, indented, say, wrapped
 from promptpex.codecs.text.wording import cut, quoted, sentence
 from promptpex.core.records import (
     AlignmentFigures,
@@ -68,8 +67,7 @@ def command(
       promptpex align prompt.md --compare-to 4f2a --csv outputs.csv
     """
     from promptpex.cli.command_session import settings
-    from promptpex.cli.layout import wrapped
-    from promptpex.cli.output import print_json
+    from promptpex.cli.output import print_json, wrapped
     from promptpex.cli.progress import notices
     from promptpex.report.cards.words import write_table
     from promptpex.workflow.calibrating import calibrate

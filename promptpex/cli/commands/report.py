@@ -113,8 +113,7 @@ def _weighed(folder: Path, least: float) -> Run:
 
 def _of_choice(folder: Path, as_json: bool) -> None:
     """Says what the choice is that a synthesis folder keeps, and writes its tables."""
-    from promptpex.cli.layout import wrapped
-    from promptpex.cli.output import print_json, say
+    from promptpex.cli.output import print_json, say, wrapped
     from promptpex.report.cards import choice_tables
     from promptpex.synthesis.choice.saved_choice import CHOICE
     from promptpex.synthesis.folder import SynthesisFolder

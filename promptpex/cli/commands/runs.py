@@ -12,8 +12,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import CommandGroup
-from promptpex.cli.layout import WIDTH, and_more
-from promptpex.cli.output import say
+from promptpex.cli.output import WIDTH, and_more, say
 from promptpex.core.errors import RunError
 from promptpex.core.translation import day_of, digits, from_data, tr, tr_n
 from promptpex.report.batches.batch_files import INDEX
