@@ -34,8 +34,9 @@ _BY = ("code", "python", "judge")
 def card_contest(
     folder: SynthesisFolder, synthesis: Synthesis, spec: Spec, book: GradeBook, ffr: Fraction | None
 ) -> tuple[CardContest | None, tuple[str, ...]]:
-    """The choice that is kept in the folder, on the grades of now; without one, or with a limit, that by alignment. None
-    where there is nothing to choose from; and what to know, a sentence each.
+    """The choice that is kept in the folder, on the grades of now; without one, or with a limit, that by alignment.
+
+    None where there is nothing to choose from; and what to know, a sentence each.
 
     Args:
         ffr: the limit of a choice by alignment that is only looked at.

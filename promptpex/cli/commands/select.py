@@ -106,9 +106,7 @@ def command(
     if method != ALIGNED and not source.is_dir():
         if into_spec or out is not None:
             raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
-        limits = _limits(coverage, ffr)
-        selection = _from_file(source, pipeline, transitive, method, limits, time_limit, screen, as_json)
-        return 0 if selection.chosen is not None else 1
+        return _from_file(source, pipeline, transitive, method, _limits(coverage, ffr), time_limit, screen, as_json)
     curve_seconds = time_limit if curve else 0
     if method == ALIGNED:
         choice = _by_grades(source, coverage, ffr, graders, curve_seconds)
@@ -174,8 +172,8 @@ def _from_file(
     seconds: int,
     screened: bool,
     as_json: bool,
-) -> Selection:
-    """Chooses from a file with a matrix, and prints the choice."""
+) -> int:
+    """Chooses from a file with a matrix, prints the choice, and gives the exit code."""
     from promptpex.synthesis.choice.choose import choose_from_matrix
     from promptpex.synthesis.selection.problem_file import read_problem
 
@@ -183,7 +181,7 @@ def _from_file(
     problem = problem.transitive() if transitive else problem
     selection = choose_from_matrix(problem, method, limits, seconds=seconds, screened=screened)
     _show(problem, selection, as_json)
-    return selection
+    return 0 if selection.chosen is not None else 1
 
 
 def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> None:
