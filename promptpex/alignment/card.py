@@ -132,13 +132,7 @@ class CardData:
 
 @dataclass(frozen=True)
 class HeldVerdicts:
-    """What one assertion says, or all verdicts together, against what people say of a subject.
-
-    Attributes:
-        assertion: as in ``Opinion``; ``ALL_VERDICTS`` for all together.
-        kind, subject, by: as in ``CardRow``.
-        fails: by the id of an output, whether it fails; None where the assertion says nothing.
-    """
+    """What one assertion says, or all verdicts together, against what people say of a subject."""
 
     data: CardData
     kind: RowKind
@@ -163,11 +157,7 @@ class HeldVerdicts:
         return bool(self.data.graded.sample(self.subject))
 
     def observations(self, *, sampled: bool = False) -> tuple[list[Observation], int]:
-        """What people and the assertion say of the outputs that measure it, and of how many it says nothing.
-
-        Args:
-            sampled: of the random sample alone.
-        """
+        """What people and the assertion say of the outputs that measure it, and of how many it says nothing."""
         sample = self.data.graded.sample(self.subject) if sampled else None
         chose = self._chose
 

@@ -126,13 +126,7 @@ class CriterionEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A candidate of a criterion, with its counts on the outputs that the choice is made by.
-
-    Attributes:
-        caught, bad: outputs that coverage is counted on: those that it fails, of how many.
-        flagged, good: good outputs that it fails, of how many.
-        state: what became of it.
-    """
+    """A candidate of a criterion, with its counts on the outputs that the choice is made by."""
 
     contender: Contender
     caught: int

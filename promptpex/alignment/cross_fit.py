@@ -56,11 +56,6 @@ def cross_fitted_choice(
 
     A fold without which nothing is chosen counts: nothing flags none of its outputs. Left out are criteria for which
     nothing is chosen by all outputs, and so is a set of nothing: there is nothing to give figures of.
-
-    Args:
-        wanted, contenders, graded: as for ``choose``.
-        clusters: what each output belongs to, such as its case.
-        counted: as for ``figures_of_folds``.
     """
     folds = folds_of_graded(graded, clusters, lambda outputs: chosen_by(wanted, contenders, graded.among(outputs)))
     fold_figures = figures_of_folds(folds, contenders, graded, clusters, counted)
@@ -98,12 +93,7 @@ def figures_of_folds(
     counted: int = EVERY,
     empty: EmptyFolds = "not-flagged",
 ) -> dict[str, HeldOutFigures]:
-    """What was chosen in each fold, counted on the fold, by criterion and of the set.
-
-    Args:
-        counted: the outputs that count, as bits.
-        empty: what becomes of the outputs of folds without which nothing is chosen.
-    """
+    """What was chosen in each fold, counted on the fold, by criterion and of the set."""
     names = folds[0].chosen if folds else ()
     return {name: figures_of_part(name, folds, contenders, graded, clusters, counted, empty) for name in names}
 
@@ -164,11 +154,7 @@ def folds_of_others(
 def additions(
     folds: Sequence[Fold[Chosen]], contenders: Sequence[Contender], graded: GradedOutputs, counted: int = EVERY
 ) -> tuple[CardAddition, ...]:
-    """What each assertion that was chosen in a fold adds to the set there, counted on the fold; the most useful first.
-
-    Args:
-        counted: as for ``figures_of_folds``.
-    """
+    """What each assertion that was chosen in a fold adds to the set there, counted on it; the most useful first."""
     fails = {one.id: one.fails for one in contenders}
     names = dict.fromkeys(one for fold in folds for one in sorted(fold.chosen[WHOLE_SET]))
     additions_by_name = [_addition(name, folds, fails, graded, counted) for name in names]

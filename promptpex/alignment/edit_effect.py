@@ -33,12 +33,7 @@ VerdictsPair = tuple[HeldVerdicts, HeldVerdicts]
 
 @dataclass(frozen=True)
 class ComparedOutputs:
-    """What is compared, on the outputs of the older wording and of the newer one.
-
-    Attributes:
-        kind, what, by, sampled: as in ``CardEffect``.
-        worth: as for ``figures_of``.
-    """
+    """What is compared, on the outputs of the older wording and of the newer one."""
 
     kind: RowKind | Literal["people"]
     what: str
@@ -77,12 +72,7 @@ def verdict_pairs(before: CardData, after: CardData) -> tuple[VerdictsPair, ...]
 
 def effects(before: CardData, after: CardData, pairs: Iterable[VerdictsPair]) -> tuple[CardEffect, ...]:
     """What changed from the outputs of an older wording to those of a newer one: what people call bad, the chosen set
-    and what is chosen for each criterion, the verdicts.
-
-    Args:
-        before, after: the outputs of either wording; the contest of ``before`` has the older outputs and no choice.
-        pairs: ``verdict_pairs`` of them.
-    """
+    and what is chosen for each criterion, the verdicts."""
     all_effects = [effect for one in _shares(before, after) for effect in one.effects(["bad"])]
     all_effects += [effect for one in _chosen(before, after) for effect in one.effects(_OF_VERDICTS)]
     all_effects += [effect for one in map(_verdicts, pairs) for effect in one.effects(_OF_VERDICTS)]

@@ -55,12 +55,7 @@ def may_be_seen(item: Example, book: GradeBook) -> bool:
 
 
 def graded_outputs(items: Sequence[Example], book: GradeBook, criterion_of: Mapping[str, str]) -> GradedOutputs:
-    """What people say of the items: on the whole by their labels, on each rule or criterion by grades on it itself.
-
-    Args:
-        items: with their labels.
-        criterion_of: by the id of a subject the criterion that it is, where it is one.
-    """
+    """What people say of the items: on the whole by their labels, on each rule or criterion by grades on it itself."""
     own: dict[str, tuple[int, int]] = {}
     for subject in book.subjects:
         if subject == OUTPUT_SUBJECT:
@@ -84,12 +79,7 @@ Labelled = tuple[tuple[Example, Label], ...]
 
 @dataclass(frozen=True)
 class GradedItems:
-    """Items that assertions are held against people on.
-
-    Attributes:
-        items: with their labels; outputs of runs, and of production that were put up for grading.
-        book: all grades.
-    """
+    """Items that assertions are held against people on."""
 
     items: tuple[Example, ...]
     book: GradeBook
@@ -194,11 +184,7 @@ _STEPS = (1, 2, 5, 10)
 
 
 def columns_of(opinions: Opinions, chosen: Collection[str]) -> tuple[CardColumn, ...]:
-    """A column for each assertion that says anything: chosen candidates first, then checks, judges, other candidates.
-
-    Args:
-        chosen: ids of the candidates of the set.
-    """
+    """A column for each assertion that says anything: chosen candidates, then checks, judges, other candidates."""
     first: dict[tuple[str, str], Opinion] = {}
     for each in opinions.values():
         for one in each:

@@ -41,16 +41,7 @@ from promptpex.grading.random_sample import SEED
 
 
 class KeptBook:
-    """The grades of a file, to which several processes may add.
-
-    Args:
-        path: of the file; it need not exist.
-        subjects: all that can be graded.
-        rules: how grades become labels.
-
-    Raises:
-        GradeError: the file cannot be read, with its line; so do all methods.
-    """
+    """The grades of a file, to which several processes may add."""
 
     def __init__(self, path: Path, subjects: Iterable[Subject], rules: LabelRules) -> None:
         self.path, self.rules = path, rules
@@ -185,22 +176,14 @@ class GradingDesk:
         return frozenset(one.subject for one in opinions if one.source == "judge" and one.status != "none")
 
     def item(self, item_id: str) -> Example:
-        """The output with this key.
-
-        Raises:
-            GradeError: there is none in the pool.
-        """
+        """The output with this key."""
         item = self._items.get(item_id)
         if item is None:
             raise GradeError(f"the output {cut(item_id, 60)!r} is not among those that are graded; load the page again")
         return item
 
     def subject(self, subject_id: str) -> Subject:
-        """What is graded under this id.
-
-        Raises:
-            GradeError: there is no such thing any more.
-        """
+        """What is graded under this id."""
         subject = next((one for one in self.subjects if one.id == subject_id), None)
         if subject is None:
             message = f"there is no rule or criterion {cut(subject_id, 60)!r} any more; load the page again"

@@ -187,11 +187,7 @@ def _who(votes: Sequence[Vote]) -> str:
 
 
 def require_known_grader(how: LabelRules, graders: Collection[str]) -> None:
-    """Refuses the name of a grader who is not among these.
-
-    Raises:
-        SynthesisError: with those who are.
-    """
+    """Refuses the name of a grader who is not among these."""
     names = sorted(graders)
     grader = how.adjudicator or how.only
     if not grader or grader in names:

@@ -110,11 +110,7 @@ def probabilities(policy: str, items: Collection[str], around: Surroundings) -> 
 
 
 def require_policy(name: str) -> None:
-    """Refuses the name of a policy that there is not.
-
-    Raises:
-        InputError: with the names that there are.
-    """
+    """Refuses the name of a policy that there is not."""
     if name not in POLICIES:
         hint = did_you_mean(name, POLICIES)
         raise InputError(with_hint(f"no policy is called {name!r}: there are {', '.join(POLICIES)}", hint))
@@ -179,11 +175,7 @@ class Progress:
 
 
 def progress_of(book: GradeBook, items: Sequence[Example], ask: Sequence[str], grader: str) -> Progress:
-    """How far the grading of these items is, for one grader.
-
-    Args:
-        ask: the ids of the subjects that must be graded before an item is done.
-    """
+    """How far the grading of these items is, for one grader."""
     kinds = [_kinds(book, item, ask, grader) for item in book.having_grades(items)]
     return Progress(len(items), *map(sum, zip(*kinds, strict=True)))
 
@@ -212,11 +204,7 @@ def _kinds(book: GradeBook, item: Example, ask: Sequence[str], grader: str) -> t
 
 
 def missing_grades_sentence(subject: str, count: int) -> str:
-    """That outputs which are bad on the whole have no grade on a subject, and how to give it.
-
-    Args:
-        count: how many; 1 or more.
-    """
+    """That outputs which are bad on the whole have no grade on a subject, and how to give it."""
     return tr_n(
         "{count} bad output is still to be graded on {subject}: go back, or run {command}.",
         "{count} bad outputs are still to be graded on {subject}: go back, or run {command}.",
@@ -262,14 +250,7 @@ class Chosen:
 
 
 def choose(policy: str, candidates: Sequence[Example], state: GradingState, *, share: float = RANDOM_SHARE) -> Chosen:
-    """The item to grade next among the candidates, of which there is at least one.
-
-    Args:
-        policy: one of ``POLICIES``.
-        candidates: the items of the pool that are open: neither graded nor held by others.
-        state: what the choice rests on.
-        share: how often it is the random sample's turn; 1 for the policy ``random``.
-    """
+    """The item to grade next among the candidates, of which there is at least one."""
     items = {item.id: item for item in candidates}
     order = in_order((item.id for item in state.pool), state.seed)
     graded = frozenset(order) - items.keys() - state.held.keys()

@@ -49,11 +49,7 @@ def shown(check: Check) -> str:
 
 
 def written(form: CandidateForm, text: str) -> Check:
-    """The check that a person wrote.
-
-    Raises:
-        CheckError: it is none, or does not compile; in a sentence.
-    """
+    """The check that a person wrote."""
     if not text.strip():
         form_in_words = {
             "python": "a Python function",
@@ -99,11 +95,7 @@ Item = TypeVar("Item", Criterion, Candidate)
 
 
 def checked_text(text: str) -> str:
-    """A criterion's words on one line.
-
-    Raises:
-        SynthesisError: there are none, or too many.
-    """
+    """A criterion's words on one line."""
     plain = " ".join(replace_surrogates(text).split())
     if not plain:
         raise SynthesisError("write the criterion: what has to be true of a good output")
@@ -171,11 +163,7 @@ def delete(synthesis: Synthesis, name: str) -> Synthesis:
 def settle(
     synthesis: Synthesis, name: str, *, by: Means, selected: bool, max_ffr: float | None, must: bool
 ) -> Synthesis:
-    """With what a person set of a criterion; it stays whose it is.
-
-    Raises:
-        SynthesisError: it is not there, or the limit is not a share.
-    """
+    """With what a person set of a criterion; it stays whose it is."""
     if max_ffr is not None and not 0 <= max_ffr <= 1:
         raise SynthesisError("the limit of false alarms is a share from 0 to 1, such as 0.1")
     new = find(synthesis, name).replace(by=by, selected=selected, max_ffr=max_ffr, must=must)
@@ -183,11 +171,7 @@ def settle(
 
 
 def add_candidate(synthesis: Synthesis, criterion: str, name: str, check: Check) -> tuple[Synthesis, str]:
-    """With a person's candidate for a criterion, and its id.
-
-    Raises:
-        SynthesisError: there is no such criterion, or the same check for it.
-    """
+    """With a person's candidate for a criterion, and its id."""
     criterion_record = find(synthesis, criterion)
     for one in synthesis.candidates:
         if criterion in one.criteria and one.check == check:

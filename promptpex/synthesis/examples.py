@@ -60,11 +60,7 @@ class RunExamples:
 
 
 def require_final(run: Run, prompt: Prompt) -> None:
-    """Refuses a run of another version of the prompt.
-
-    Raises:
-        RunError: with what to do.
-    """
+    """Refuses a run of another version of the prompt."""
     if run.prompt.fingerprint != prompt.fingerprint:
         message = (
             f"the run {run.manifest.run} was made with an earlier text of {run.prompt.name}; examples are outputs of "

@@ -30,24 +30,14 @@ One = TypeVar("One", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class RecordFile(Generic[One]):
-    """A kind of file that holds one record.
-
-    Attributes:
-        record: the kind of the record.
-        what: what the file is, for sentences: ``file of versions``.
-        instead: what happens when somebody removes a file that cannot be read.
-    """
+    """A kind of file that holds one record."""
 
     record: type[One]
     what: str
     instead: str
 
     def read(self, path: Path) -> One | None:
-        """The record; None where there is no such file.
-
-        Raises:
-            SynthesisError: the file cannot be read, or is not one of ours.
-        """
+        """The record; None where there is no such file."""
         if not path.exists():
             return None
         data = read_bytes(path, error=SynthesisError, what=self.what, limit=MOST_BYTES, links=False)
@@ -58,11 +48,7 @@ class RecordFile(Generic[One]):
             raise SynthesisError(message, path=path) from None
 
     def write(self, path: Path, record: One) -> None:
-        """Writes the file in one step, in place of the one that is there.
-
-        Raises:
-            SynthesisError: it cannot be written.
-        """
+        """Writes the file in one step, in place of the one that is there."""
         try:
             write_text(path, jsonl.dump_record(record, indent=1), links=False)
         except OSError as failure:
@@ -206,25 +192,14 @@ class SynthesisFolder:
         return self.path / "selection.json"
 
     def prompt(self, name: str) -> Path:
-        """The prompt's file, which stands beside the folder.
-
-        Args:
-            name: as the candidates have it.
-
-        Raises:
-            SynthesisError: it is not the name of a file there, or a link leads out of the prompt's folder.
-        """
+        """The prompt's file, which stands beside the folder."""
         if not name or Path(name).name != name:
             message = f"the candidates are for {name!r}, which is not the name of a prompt beside this folder"
             raise SynthesisError(message, path=self.path)
         return inside(self.path.resolve().parent, name, error=SynthesisError, what="prompt", path=self.path)
 
     def read_examples(self) -> tuple[Example, ...]:
-        """The examples, each once; none where there is no such file.
-
-        Raises:
-            SynthesisError: a line that is not an example, or an id that occurs twice; with file and line.
-        """
+        """The examples, each once; none where there is no such file."""
         if not self.examples.exists():
             return ()
         examples: dict[str, Example] = {}
@@ -260,11 +235,7 @@ class SynthesisFolder:
             yield
 
     def write_examples(self, examples: Iterable[Example]) -> None:
-        """Replaces the file of examples in one step; who has read them before does both ``alone``.
-
-        Raises:
-            SynthesisError: it cannot be written.
-        """
+        """Replaces the file of examples in one step; who has read them before does both ``alone``."""
         try:
             write_text(self.examples, "".join(map(jsonl.dump_record, examples)), links=False)
         except OSError as failure:

@@ -27,15 +27,7 @@ DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class JudgeOnRule:
-    """What a judge says of the outputs of runs by one rule.
-
-    Attributes:
-        rule: as the judge was shown it.
-        judge: its label.
-        fingerprint: as its verdicts carry it.
-        items: the outputs that stand for all; none that the judge may have been shown with its grade.
-        fails: by the id of an item, whether the judge fails it; those that it says nothing of are not there.
-    """
+    """What a judge says of the outputs of runs by one rule."""
 
     rule: Rule
     judge: str

@@ -1,4 +1,8 @@
-"""The report of a choice from a synthesis folder: its answer in sentences, and the rows of its tables."""
+"""The report of a choice from a synthesis folder: its answer in sentences, and its tables.
+
+A row per candidate, and a row per output that is bad or flagged. The terms are SPADE's (arXiv 2401.03038): an assertion
+of the chosen set that fails on an output flags it; a bad output that is flagged is caught.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import sentence
-from promptpex.core.errors import InputError
+from promptpex.core.errors import InputError, SynthesisError
 from promptpex.core.records import OUTPUT_SUBJECT, Candidate, Check, Criterion, Grade, Synthesis
 from promptpex.core.translation import from_data, stored, tr, tr_n
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.promptfile import sibling
-from promptpex.report.cards.choice_tables import CandidateRow, CandidateState, CriterionCells, ExampleRow
 from promptpex.report.percentages import as_given, interval_or_unknown, limits_not_kept, percent
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem, read_folder, shortages_of
 from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice, SavedCriterion, SavedFigures
@@ -25,6 +31,23 @@ from promptpex.synthesis.history.categories import info_of
 from promptpex.synthesis.results.matrix import ERROR, FAIL, NOT_DECIDING, may_ask
 from promptpex.synthesis.selection.problem import SelectionLimits, bits, membership_patterns, union
 from promptpex.workflow.choosing import Contest, contest_of_kept, label_rules_of, reasons_in, rule_labels
+
+CANDIDATE_COLUMNS = (
+    *("candidate", "state", "why", "kind", "criterion", "category", "origin", "description", "check"),
+    *("caught", "caught_alone", "flagged", "errors"),
+)
+FAILURE_COLUMNS = (
+    *("example", "name", "label", "label_from", "notes", "flagged_by", "other_count", "other_candidates"),
+    *("inputs", "output"),
+)
+_OF_CRITERIA = ("criterion", "category", "origin")
+
+STATES = ("chosen", "implied", "left out", "open", "never", "screened")
+"""What became of a candidate, in the order in which candidates are shown: part of the choice; implied by a chosen one;
+neither; nothing, where there is no choice; refused by a person; telling nothing on these examples."""
+
+Row = dict[str, Any]
+"""The cells of a row by their columns, texts and numbers."""
 
 FIRST_OTHERS = 20
 """Candidates that are named of those which an output fails and which are not chosen."""
@@ -69,14 +92,8 @@ class ChosenColumns:
         return [matrix.where(number, FAIL, ERROR) for number in range(len(matrix.candidates))]
 
 
-def candidate_rows(
-    choice: ChosenColumns, synthesis: Synthesis, reasons: Mapping[str, str] | None = None
-) -> tuple[CandidateRow, ...]:
-    """All candidates, with their states.
-
-    Args:
-        reasons: of a choice by alignment, why each candidate was chosen or not, by its id.
-    """
+def candidate_rows(choice: ChosenColumns, synthesis: Synthesis, reasons: Mapping[str, str] | None = None) -> list[Row]:
+    """All candidates by their states, those that catch most first; of two criteria each has a line in its cell."""
     matrix, fails = choice.source.matrix, choice.fails
     states = _states(choice) if reasons is None else _states_by_alignment(choice, reasons)
     criteria = {one.id: one for one in synthesis.criteria}
@@ -85,32 +102,36 @@ def candidate_rows(
         more_than_once |= once & fails[number]
         once |= fails[number]
     chosen = set(choice.chosen or ())
-    return tuple(
-        CandidateRow(
-            id=one.id,
-            kind=stored("{kind}, asks a judge", kind=one.check.kind) if may_ask(one.check) else one.check.kind,
-            check=check_text(one.check),
-            state=states[number][0],
-            why=states[number][1],
-            description=one.description,
-            criteria=tuple(_criterion(criteria[name]) for name in one.criteria if name in criteria),
-            caught=(fails[number] & choice.bad).bit_count(),
-            alone=(fails[number] & choice.bad & ~more_than_once).bit_count() if number in chosen else 0,
-            flagged=(fails[number] & choice.good).bit_count(),
-            errors=matrix.where(number, ERROR).bit_count(),
+    rows = []
+    for number, one in enumerate(matrix.candidates):
+        cells = zip(*(_criterion(criteria[name]) for name in one.criteria if name in criteria), strict=True)
+        rows.append(
+            {
+                "candidate": one.id,
+                "state": states[number][0],
+                "why": states[number][1],
+                "kind": stored("{kind}, asks a judge", kind=one.check.kind) if may_ask(one.check) else one.check.kind,
+                **dict.fromkeys(_OF_CRITERIA, ""),
+                **dict(zip(_OF_CRITERIA, map("\n".join, cells), strict=False)),
+                "description": one.description,
+                "check": check_text(one.check),
+                "caught": (fails[number] & choice.bad).bit_count(),
+                "caught_alone": (fails[number] & choice.bad & ~more_than_once).bit_count() if number in chosen else 0,
+                "flagged": (fails[number] & choice.good).bit_count(),
+                "errors": matrix.where(number, ERROR).bit_count(),
+            }
         )
-        for number, one in enumerate(matrix.candidates)
-    )
+    return sorted(rows, key=lambda one: (STATES.index(one["state"]), -one["caught"], one["flagged"], one["candidate"]))
 
 
-def _states(choice: ChosenColumns) -> list[tuple[CandidateState, str]]:
+def _states(choice: ChosenColumns) -> list[tuple[str, str]]:
     """What became of each candidate of the matrix, and more of it in words."""
     source, names = choice.source, [one.id for one in choice.source.matrix.candidates]
     screened = {one.candidate: one.sentence for one in source.screens}
     implying = _implying(choice)
     chosen = set(choice.chosen or ())
 
-    def one(number: int, candidate: Candidate) -> tuple[CandidateState, str]:
+    def one(number: int, candidate: Candidate) -> tuple[str, str]:
         if number in chosen:
             return "chosen", stored("a person said must") if candidate.choice == "must" else ""
         if candidate.choice == "never":
@@ -129,11 +150,11 @@ def _states(choice: ChosenColumns) -> list[tuple[CandidateState, str]]:
     return [one(number, candidate) for number, candidate in enumerate(source.matrix.candidates)]
 
 
-def _states_by_alignment(choice: ChosenColumns, reasons: Mapping[str, str]) -> list[tuple[CandidateState, str]]:
+def _states_by_alignment(choice: ChosenColumns, reasons: Mapping[str, str]) -> list[tuple[str, str]]:
     """As ``_states``: what implies another one, or tells nothing, has no part in a choice by alignment."""
     chosen, not_comparable = set(choice.chosen or ()), choice.source.not_comparable
 
-    def state(number: int, candidate: Candidate) -> CandidateState:
+    def state(number: int, candidate: Candidate) -> str:
         if number in chosen:
             return "chosen"
         if candidate.choice == "never":
@@ -167,7 +188,8 @@ def check_text(check: Check) -> str:
     return json.dumps(data, ensure_ascii=False, indent=1)
 
 
-def _criterion(one: Criterion) -> CriterionCells:
+def _criterion(one: Criterion) -> tuple[str, str, str]:
+    """Its words, the title of its category, and where it comes from."""
     words = f"“{one.source}”" if one.source else ""
     name = one.rule or one.version or ""
     origin = words
@@ -176,10 +198,10 @@ def _criterion(one: Criterion) -> CriterionCells:
         origin = template.format(name=name, source=words)
     elif name:
         origin = stored("rule {ids}", ids=name) if one.rule else stored("version {name}", name=name)
-    return CriterionCells(one.text, info_of(one.category).title, origin)
+    return one.text, info_of(one.category).title, origin
 
 
-def example_rows(choice: ChosenColumns, grades: Sequence[Grade] = ()) -> tuple[ExampleRow, ...]:
+def example_rows(choice: ChosenColumns, grades: Sequence[Grade] = ()) -> list[Row]:
     """The bad examples, and the good ones that are flagged, with what flags them."""
     matrix = choice.source.matrix
     rows_shown = list(bits(choice.bad | (choice.flagged & choice.good)))
@@ -187,22 +209,26 @@ def example_rows(choice: ChosenColumns, grades: Sequence[Grade] = ()) -> tuple[E
     notes = _notes(grades, {matrix.examples[row].id for row in rows_shown})
     chosen = set(choice.chosen or ())
     other = {number for number in choice.source.columns if matrix.candidates[number].choice != "never"} - chosen
-    return tuple(
-        ExampleRow(
-            id=example.id,
-            name=example.name,
-            label="bad" if choice.bad >> row & 1 else "good",
-            output=example.output,
-            inputs=example.inputs,
-            label_from=example.label_from,
-            notes=tuple(notes.get(example.id, ())),
-            flagged_by=tuple(names[number] for number in failed if number in chosen),
-            others=tuple(names[number] for number in failed if number in other)[:FIRST_OTHERS],
-            other_count=sum(number in other for number in failed),
+    all_failed = _failed(choice.fails, rows_shown, len(matrix.examples))
+    rows = []
+    for row, failed in zip(rows_shown, all_failed, strict=True):
+        example = matrix.examples[row]
+        others = [names[number] for number in failed if number in other]
+        rows.append(
+            {
+                "example": example.id,
+                "name": example.name,
+                "label": "bad" if choice.bad >> row & 1 else "good",
+                "label_from": example.label_from,
+                "notes": "\n".join(notes.get(example.id, ())),
+                "flagged_by": "\n".join(names[number] for number in failed if number in chosen),
+                "other_count": len(others),
+                "other_candidates": "\n".join(others[:FIRST_OTHERS]),
+                "inputs": json.dumps(dict(example.inputs), ensure_ascii=False, default=str) if example.inputs else "",
+                "output": example.output,
+            }
         )
-        for row, failed in zip(rows_shown, _failed(choice.fails, rows_shown, len(matrix.examples)), strict=True)
-        for example in (matrix.examples[row],)
-    )
+    return rows
 
 
 def _failed(fails: Sequence[int], rows: Sequence[int], width: int) -> Iterator[list[int]]:
@@ -223,21 +249,33 @@ def _notes(grades: Sequence[Grade], examples: Collection[str]) -> dict[str, list
 
 @dataclass(frozen=True, slots=True)
 class ChoiceReport:
-    """What there is to say of a choice.
-
-    Attributes:
-        answer: the choice in a sentence or two; or that there is none.
-        labels: how grades became the labels of the choice, a sentence; empty where that is not known.
-        notices: what one has to know before relying on the figures, a sentence each.
-        candidates: in any order.
-        examples: the bad ones, and the good ones that are flagged.
-    """
+    """What there is to say of a choice."""
 
     answer: str
     labels: str
     notices: tuple[str, ...]
-    candidates: tuple[CandidateRow, ...]
-    examples: tuple[ExampleRow, ...]
+    candidates: list[Row]
+    examples: list[Row]
+
+
+def write_tables(report: ChoiceReport, folder: Path) -> tuple[Path, Path]:
+    """Writes ``candidates.csv`` and ``failures.csv``, and gives their paths; links in their place are replaced."""
+    tables = {
+        "candidates.csv": (CANDIDATE_COLUMNS, report.candidates),
+        "failures.csv": (FAILURE_COLUMNS, report.examples),
+    }
+    try:
+        for name, (columns, rows) in tables.items():
+            cells = [[_cell(row[column]) for column in columns] for row in rows]
+            write_text(folder / name, dump_cells([columns, *cells], line_end="\n"), links=False)
+    except OSError as failure:
+        message = f"the tables cannot be written ({failure.strerror or failure}); make the folder writable"
+        raise SynthesisError(message, path=folder) from None
+    return folder / "candidates.csv", folder / "failures.csv"
+
+
+def _cell(value: str | int) -> str | int:
+    return guard(value) if isinstance(value, str) else value
 
 
 def report_of_folder(path: Path) -> ChoiceReport:
@@ -247,12 +285,7 @@ def report_of_folder(path: Path) -> ChoiceReport:
 
 
 def report_of(path: Path, source: FolderProblem, choice: SavedChoice | None) -> ChoiceReport:
-    """The report of a choice.
-
-    Args:
-        source: what the folder holds.
-        choice: None where nothing was chosen.
-    """
+    """The report of a choice."""
     folder, limits = SynthesisFolder(path), _limits(choice)
     synthesis = read_candidates(folder.candidates)
     columns = ChosenColumns.of(source, None if choice is None else choice.chosen)

@@ -210,12 +210,7 @@ def _made(
     kept: SavedChoice,
     curve_seconds: float,
 ) -> Choice:
-    """The choice with its figures and what it changes, kept in the folder.
-
-    Args:
-        by: chooses by the examples of these numbers; None: by all of them.
-        kept: how it is made, without what comes of it.
-    """
+    """The choice with its figures and what it changes, kept in the folder."""
     problem, file = source.problem, SynthesisFolder(path).selection
     before = CHOICE.read(file)
     short = shortages_of(source.examples, coverage=kept.coverage_limit, ffr=kept.ffr_limit)

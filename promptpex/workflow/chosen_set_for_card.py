@@ -149,7 +149,10 @@ def _chooser(source: FolderProblem, contest: Contest, saved: SavedChoice | None)
 def _states(source: FolderProblem, synthesis: Synthesis, saved: SavedChoice) -> dict[str, tuple[str, str]]:
     """What became of each candidate in another choice than that by alignment."""
     candidates = candidate_rows(ChosenColumns.of(source, saved.chosen), synthesis)
-    return {one.id: ("chosen" if one.state == "chosen" else "left-out", one.why or one.state) for one in candidates}
+    return {
+        one["candidate"]: ("chosen" if one["state"] == "chosen" else "left-out", one["why"] or one["state"])
+        for one in candidates
+    }
 
 
 def _candidates(

@@ -169,18 +169,7 @@ class GradingProject:
 
 
 def open_desk(sources: Sequence[Path], results: Path, wishes: GradingWishes, emit: Listener) -> GradingProject:
-    """Opens the grading of one or more runs of a prompt, or of what its synthesis folder holds of production.
-
-    Args:
-        sources: folders or ids of runs, or the prompt's file, which stands for its latest run; none: the latest run.
-        results: the folder of the runs.
-
-    Raises:
-        RunError: there is no such run, or it is damaged.
-        GradeError: the prompt's file is not there, runs are of several prompts, nothing is there to grade, or the file
-            of grades cannot be read.
-        InputError: the prompt, its spec or its synthesis folder cannot be read.
-    """
+    """Opens the grading of one or more runs of a prompt, or of what its synthesis folder holds of production."""
     named = [source for source in sources if not source.is_file()]
     file = wishes.prompt or next((source for source in sources if source.is_file()), None)
     read_runs = _runs(named, results, file)
@@ -211,15 +200,7 @@ def open_desk(sources: Sequence[Path], results: Path, wishes: GradingWishes, emi
 def import_into(
     source: Path, sources: Sequence[Path], results: Path, wishes: GradingWishes
 ) -> tuple[Path, ImportedGrades]:
-    """Merges grades that were given elsewhere into those of a prompt.
-
-    Args:
-        source: a colleague's file.
-        sources, results: as for ``open_desk``; they say which prompt it is.
-
-    Returns:
-        The file of grades, and what became of the lines.
-    """
+    """Merges grades that were given elsewhere into those of a prompt."""
     file = wishes.prompt or next((one for one in sources if one.is_file()), None)
     grades = sibling(file or _prompt_of(_runs(sources, results, None)), "grades")
     return grades, import_grades(source, grades)
@@ -238,11 +219,7 @@ def _runs(named: Sequence[Path], results: Path, file: Path | None) -> tuple[Run,
 
 
 def _prompt_of(read_runs: Sequence[Run]) -> Path:
-    """The prompt's file as a run names it, if it is in the project that one works in.
-
-    Raises:
-        GradeError: it is not there.
-    """
+    """The prompt's file as a run names it, if it is in the project that one works in."""
     file = prompt_file_of(read_runs[0])
     if file is not None:
         return file
@@ -297,11 +274,7 @@ def _of_other_words(run: Run) -> str:
 
 
 def _asked(wanted: Iterable[str], subjects: Sequence[Subject]) -> tuple[str, ...]:
-    """The ids of the subjects that are asked.
-
-    Raises:
-        GradeError: one is not there.
-    """
+    """The ids of the subjects that are asked."""
     asked_ids = [subject.id for subject in subjects if subject.asked]
     wanted = tuple(wanted)
     if ALL_SUBJECTS in wanted:

@@ -112,22 +112,14 @@ class ProductionSample:
     _time: Allowance = field(default_factory=lambda: Allowance(RENDERING_SECONDS))
 
     def watch(self, rows: Iterable[CheckRow], *, only_checked: bool) -> Iterator[CheckRow]:
-        """The same rows, after each has been looked at.
-
-        Args:
-            only_checked: leave out those that bring no assertions.
-        """
+        """The same rows, after each has been looked at."""
         for row in rows:
             self._look_at(row)
             if row.asserts is not None or not only_checked:
                 yield row
 
     def put_up(self, folder: SynthesisFolder, file: Path) -> PutUp:
-        """Adds the sample to the folder's examples; what is there already stays as it is.
-
-        Args:
-            file: the prompt's file.
-        """
+        """Adds the sample to the folder's examples; what is there already stays as it is."""
         sampled = {
             name: example.replace(put_up=day, prompt=example.prompt or self._sent(example))
             for day, day_sample in sorted(self._days.items())

@@ -127,10 +127,6 @@ def contest_on(
     """The same candidates on other outputs, and what people say of these.
 
     Results on file count. What is missing there is made where code alone decides, and kept nowhere; nobody is asked.
-
-    Args:
-        items: with their labels.
-        criterion_of: as for ``graded_outputs``.
     """
     contender_ids = {one.id for one in contest.contenders}
     candidates = [one for one in in_force(synthesis) if one.id in contender_ids]
@@ -214,12 +210,7 @@ class Aligned:
 
 
 def align(sources: Sequence[Path], results: Path, wishes: CardWishes, emit: Listener) -> Aligned:
-    """The report card of one or more runs of a prompt.
-
-    Args:
-        sources: folders or ids of runs, or the prompt's file, which stands for its latest run; none: the latest run.
-        results: the folder of the runs.
-    """
+    """The report card of one or more runs of a prompt."""
     desk = GradingWishes(prompt=wishes.prompt, rules=wishes.rules)
     project = open_desk(sources, results, desk, emit)
     return Aligned(project, card_of(project, results, wishes))
@@ -280,11 +271,7 @@ def _broken(read_runs: Iterable[Run]) -> dict[str, bool]:
 def _with_effect(
     made: ReportCard, data: CardData, project: GradingProject, folder: Path, saved: SavedChoice | None
 ) -> ReportCard:
-    """The card with what changed since another run of the prompt.
-
-    Raises:
-        RunError: it is a run of another prompt, or one that the card is of.
-    """
+    """The card with what changed since another run of the prompt."""
     run = runs.read(folder)
     if run.prompt.name != project.prompt.name:
         message = f"the run {folder.name} is of {run.prompt.name}, not of {project.prompt.name}"
@@ -321,11 +308,7 @@ def _before(run: Run, data: CardData, project: GradingProject, saved: SavedChoic
 
 
 class CardOfRuns:
-    """The card of some runs, or of a prompt's latest one.
-
-    Args:
-        sources, results, wishes: as for ``align``.
-    """
+    """The card of some runs, or of a prompt's latest one."""
 
     def __init__(self, sources: Sequence[Path], results: Path, wishes: CardWishes) -> None:
         self._sources, self._results, self._wishes = tuple(sources), results, wishes
@@ -339,12 +322,7 @@ class CardOfRuns:
         return (*folders, len(self._files), *map(state_of, (*self._files, *files)))
 
     def card(self, limit: str = "", against: Path | None = None) -> ReportCard:
-        """The card.
-
-        Args:
-            limit: as a person writes it: ``25%``; empty: the kept choice.
-            against: the folder of a run of other words.
-        """
+        """The card."""
         wishes = replace(self._wishes, ffr=share(limit)) if limit.strip() else self._wishes
         wishes = wishes if against is None else replace(wishes, against=against)
         alignment = align(self._sources, self._results, wishes, ignore_events)

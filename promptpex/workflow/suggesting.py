@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptpex.codecs.text.inputs_as_text import named_text
-from promptpex.codecs.text.wording import named
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
-from promptpex.core.records import Candidate, Criterion, Example, Prompt, Rule, Synthesis
+from promptpex.core.records import Criterion, Example, Prompt, Rule, Synthesis
 from promptpex.core.time_allowance import Allowance
 from promptpex.core.translation import stored
 from promptpex.documents.human_grades import read_grades
@@ -22,7 +21,7 @@ from promptpex.synthesis.examples import examples_of, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.proposing.criteria import INFER, MOST_BAD, NOTES, suggest_criteria
 from promptpex.synthesis.proposing.graded_examples import GradedExamples, examples_for_notes
-from promptpex.synthesis.proposing.propose_candidates import Arriving, Demand, NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.proposing.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
 from promptpex.workflow.front_matter import instructions_of
 from promptpex.workflow.project_files import Files, read_existing
 from promptpex.workflow.session import Session
@@ -53,11 +52,7 @@ class Suggesting:
 
 
 def book_of(file: Path, rules: Iterable[Rule], criteria: Iterable[Criterion], how: LabelRules) -> GradeBook:
-    """The grades of a prompt, held against its rules and criteria as they are now.
-
-    Args:
-        file: the prompt's file.
-    """
+    """The grades of a prompt, held against its rules and criteria as they are now."""
     return GradeBook.of(read_grades(sibling(file, "grades")), subjects_of(rules, criteria), how)
 
 
@@ -102,20 +97,9 @@ async def suggest(
 
 
 async def new_candidates(
-    session: Session,
-    prompt: Prompt,
-    synthesis: Synthesis,
-    waiting: Sequence[Criterion],
-    shown: Shown,
-    *,
-    watched: bool = False,
+    session: Session, prompt: Prompt, synthesis: Synthesis, waiting: Sequence[Criterion], shown: Shown
 ) -> NewCandidates:
-    """Candidates for these criteria, those that are to be decided alike in requests of their own.
-
-    Args:
-        shown: the example that the author sees.
-        watched: whether each is named as soon as it is written.
-    """
+    """Candidates for these criteria, those that are to be decided alike in requests of their own."""
     note = instructions_of(session.settings, prompt).get("candidates", "")
     collected = NewCandidates()
     for by in dict.fromkeys(criterion.by for criterion in waiting):
@@ -128,7 +112,6 @@ async def new_candidates(
             demand=Demand(by=by),
             instructions=note,
             emit=session.emit,
-            arriving=_naming(session) if watched else None,
         )
         collected = NewCandidates(
             (*collected.candidates, *new.candidates),
@@ -136,31 +119,6 @@ async def new_candidates(
             {**collected.dropped, **new.dropped},
         )
     return collected
-
-
-def _naming(session: Session) -> Arriving:
-    """Names candidates as they come, and those that a reply which broke off took with it."""
-    names_seen: dict[str, None] = {}
-
-    def tell(candidates: Sequence[Candidate]) -> None:
-        for one in candidates:
-            if one.id not in names_seen:
-                message = stored(
-                    "candidates: {name} ({kind}) for {criteria}",
-                    name=one.id,
-                    kind=one.check.kind,
-                    criteria=named(one.criteria),
-                )
-                session.emit(Notice(message))
-        names_gone = [name for name in names_seen if name not in {one.id for one in candidates}]
-        if names_gone:
-            session.emit(
-                Notice(stored("candidates: the reply broke off, and with it {names}", names=named(names_gone)))
-            )
-        names_seen.clear()
-        names_seen.update(dict.fromkeys(one.id for one in candidates))
-
-    return tell
 
 
 def shown_to_author(session: Session, files: Files, prompt: Prompt, folder: SynthesisFolder) -> Shown:

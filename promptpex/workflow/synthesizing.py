@@ -82,13 +82,7 @@ class OpenQuestions:
 
 
 def open_questions(deltas: Iterable[Delta], new: Iterable[Delta], waiting: Iterable[Criterion]) -> OpenQuestions:
-    """What there is to ask.
-
-    Args:
-        deltas: of all versions.
-        new: the changes that no criteria were asked for.
-        waiting: the criteria that no candidates were asked for.
-    """
+    """What there is to ask."""
     return OpenQuestions(
         tuple(repr(delta.changes) for delta in deltas if delta.changes and not delta.categories),
         tuple(sentence_digest(change.text) for delta in new for change in delta.changes if change.tag == "added"),
@@ -113,7 +107,6 @@ class SynthesisWishes:
         infer: whether the author suggests criteria from the prompt alone.
         from_notes: whether it makes criteria of what people noted on bad outputs.
         rules: how what people say becomes a label.
-        watched: whether somebody looks on, so that candidates are named while the author writes.
     """
 
     versions: Sequence[Path] = ()
@@ -122,7 +115,6 @@ class SynthesisWishes:
     infer: bool = False
     from_notes: bool = False
     rules: LabelRules = field(default_factory=LabelRules)
-    watched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +176,7 @@ class _Asked:
 
 
 def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisWishes()) -> SynthesisPlan:
-    """What a synthesis would do and what that would cost; nothing is asked and nothing written.
-
-    Raises:
-        ConfigError: criteria are to be suggested, and no author is to be asked.
-        InputError: the prompt, a version, the spec or a file of the folder cannot be used.
-    """
+    """What a synthesis would do and what that would cost; nothing is asked and nothing written."""
     if session.roles.without_author and (wishes.infer or wishes.from_notes):
         raise ConfigError("--infer and --from-notes ask an author, and --author none asks nobody: leave one out")
     prompt = read_prompt(session, files.prompt)
@@ -284,7 +271,7 @@ async def _asked(session: Session, files: Files, plan: SynthesisPlan, wishes: Sy
     synthesis = synthesis.replace(criteria=(*synthesis.criteria, *suggested))
     waiting = _without_candidates(synthesis, history.criteria)
     examples_shown = shown_to_author(session, files, plan.prompt, plan.folder)
-    candidates = await new_candidates(session, plan.prompt, synthesis, waiting, examples_shown, watched=wishes.watched)
+    candidates = await new_candidates(session, plan.prompt, synthesis, waiting, examples_shown)
     history = history.replace(criteria=_union(history.criteria, candidates.asked))
     synthesis = synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates))
     unanswered = [*(["criteria"] if plan.new_changes and not criteria.asked else []), *in_vain]

@@ -184,13 +184,7 @@ MOST_PAIRS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class TrialWishes:
-    """How candidates are tried.
-
-    Attributes:
-        run: whose outputs are examples; None = the latest one of this version of the prompt.
-        labels: a table of labels; None = none.
-        rules: how what people say becomes a label.
-    """
+    """How candidates are tried."""
 
     run: Path | None = None
     labels: Path | None = None

@@ -29,17 +29,6 @@ def put_into_spec(folder: Path, synthesis: Synthesis, chosen: Collection[str]) -
     """Makes the chosen candidates rules and checks of the prompt's spec, in place of those of an earlier choice.
 
     A prompt without a spec gets one, of these rules alone.
-
-    Args:
-        folder: the synthesis folder, which stands beside the prompt.
-        synthesis: what its candidates.yaml says.
-        chosen: ids of candidates.
-
-    Returns:
-        The spec's path.
-
-    Raises:
-        InputError: the prompt or its spec cannot be read, or the spec cannot be written.
     """
     path = SynthesisFolder(folder).prompt(synthesis.prompt)
     prompt = read(path)
@@ -71,17 +60,7 @@ def write_chosen(
     folder: Path, out: Path, synthesis: Synthesis, matrix: Matrix, chosen: Collection[str]
 ) -> WrittenChoice:
     """Writes the chosen candidates to a file: ``.yaml`` for ``promptpex check``, ``.py`` for a module with its tests; a
-    file called ``promptfooconfig....yaml`` is a whole configuration of promptfoo.
-
-    Args:
-        folder: the synthesis folder, which stands beside the prompt.
-        out: the file. Next to a module ``NAME.py`` stand ``test_NAME.py`` and the examples of these tests.
-        synthesis: what candidates.yaml says.
-        matrix: what the candidates say of the examples; the tests hold the module to it.
-
-    Raises:
-        InputError: an ending that is neither, a file that promptpex did not write, or that cannot be written.
-    """
+    file called ``promptfooconfig....yaml`` is a whole configuration of promptfoo."""
     suffix = out.suffix.lower()
     if suffix in (".yaml", ".yml") and out.name.startswith(PROMPTFOO):
         output_file = _for_promptfoo(folder, synthesis, matrix, chosen)

@@ -114,17 +114,17 @@ def _weighed(folder: Path, least: float) -> Run:
 def _of_choice(folder: Path, as_json: bool) -> None:
     """Says what the choice is that a synthesis folder keeps, and writes its tables."""
     from promptpex.cli.output import print_json, say, wrapped
-    from promptpex.report.cards import choice_tables
+    from promptpex.core.translation import tr
     from promptpex.synthesis.choice.saved_choice import CHOICE
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.workflow.choice_report import report_of_folder
+    from promptpex.workflow.choice_report import report_of_folder, write_tables
 
     report = report_of_folder(folder)
-    tables = choice_tables.write(report.candidates, report.examples, folder)
+    tables = write_tables(report, folder)
     if as_json:
         choice = CHOICE.read(SynthesisFolder(folder).selection)
         print_json({"choice": choice and choice.to_dict(), "tables": list(map(str, tables))})
         return
     for line in wrapped(report.answer, *filter(None, [report.labels]), *report.notices):
         say(line)
-    say(f"\n{choice_tables.places(tables)}")
+    say(f"\n{tr('Tables: {files}', files=', '.join(map(str, tables)))}")

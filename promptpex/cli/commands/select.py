@@ -208,13 +208,12 @@ def _show_choice(choice: Choice, as_json: bool) -> None:
 
 def _write_tables(folder: Path, choice: Choice, as_json: bool) -> None:
     """Writes the tables of a choice, or of what there is to choose from, and says where they are."""
-    from promptpex.report.cards import choice_tables
-    from promptpex.workflow.choice_report import report_of
+    from promptpex.workflow.choice_report import report_of, write_tables
 
     report = report_of(folder, choice.source, choice.kept)
-    tables = choice_tables.write(report.candidates, report.examples, folder)
+    tables = write_tables(report, folder)
     if not as_json:
-        say(f"\n{choice_tables.places(tables)}")
+        say(f"\n{tr('Tables: {files}', files=', '.join(map(str, tables)))}")
 
 
 def _use(folder: Path, choice: Choice, into_spec: bool, out: Path | None) -> None:

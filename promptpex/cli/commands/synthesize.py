@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -103,8 +102,7 @@ def command(
     if versions and since is not None:
         raise click.UsageError("--since looks into git, and --versions names files: leave one out")
     how = options.label_rules(flags)
-    watched = sys.stderr.isatty() and not flags.get("quiet")
-    wishes = SynthesisWishes(versions, since, spec_rules, infer, from_notes, how, watched)
+    wishes = SynthesisWishes(versions, since, spec_rules, infer, from_notes, how)
     files = named_files(prompt, spec=spec, suite=cases)
     if dry_run:
         return _dry(files, wishes, as_json, flags)

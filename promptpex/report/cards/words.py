@@ -340,12 +340,7 @@ class HistogramBar:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The parts of a drawing.
-
-    Attributes:
-        ticks_x, ticks_y: with the numbers of the axes.
-        words: the whole drawing in a sentence.
-    """
+    """The parts of a drawing."""
 
     name: str
     bars: tuple[HistogramBar, ...]
@@ -422,14 +417,7 @@ _FIXED = ("id", "name", "case", "model", "repeat", "label", "label_from", "rando
 
 
 def write_table(path: Path, card: ReportCard, items: Iterable[Example]) -> None:
-    """Writes the table, with the whole of each output and its inputs.
-
-    Args:
-        items: the outputs of the card.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Writes the table, with the whole of each output and its inputs."""
     measures = list(dict.fromkeys(name for one in card.outputs for name in one.measures))
     header = (*_FIXED, *measures, *(f"{one.subject}: {one.id}" for one in card.columns), "inputs", "output")
     items_by_id = {item.id: item for item in items}

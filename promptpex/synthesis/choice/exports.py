@@ -36,9 +36,6 @@ def with_assertions(spec: Spec, synthesis: Synthesis, chosen: Collection[str]) -
     what passes is left to a judge. The candidates of a criterion from the prompt's history make a rule of their own,
     of origin ``synthesized``, which they decide wholly. Each check carries the candidate's id as its ``metric``. From a
     rule that a person edited or added nothing is taken away.
-
-    Args:
-        chosen: ids of candidates.
     """
     criteria = {criterion.id: criterion for criterion in synthesis.criteria}
     chosen_candidates = [candidate for candidate in synthesis.candidates if candidate.id in chosen]
@@ -198,12 +195,7 @@ def test_decides_as_when_it_was_chosen(assertion, row):
 
 
 def python_module(synthesis: Synthesis, chosen: Collection[str], *, module: str) -> str:
-    """The text of a module with a function for each chosen candidate.
-
-    Args:
-        chosen: ids of candidates.
-        module: the name that it will be imported by.
-    """
+    """The text of a module with a function for each chosen candidate."""
     candidates = [candidate for candidate in synthesis.candidates if candidate.id in chosen]
     names = function_names(candidates)
     checks = {names[candidate.id]: candidate.check.to_dict() for candidate in candidates}

@@ -36,13 +36,7 @@ _ShareInterval = Annotated[Interval, AfterValidator(_within_bounds)]
 
 
 class SavedFigures(Record):
-    """How good a choice is, as far as it took a search to know.
-
-    Attributes:
-        optimal, gap: as in ``Selection``.
-        coverage, ffr: on the examples that it was made on; None where there are none of the kind.
-        held_out_coverage, held_out_ffr: of choosing in the same way, on examples held out.
-    """
+    """How good a choice is, as far as it took a search to know."""
 
     model_config = ConfigDict(extra="ignore")  # files of earlier versions hold more
 
@@ -145,14 +139,7 @@ class SavedChoice(Record):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceChange:
-    """What a choice does otherwise than the one before it, on the examples as they are labelled now.
-
-    Attributes:
-        lost: bad examples that it no longer catches. newly_flagged: good ones that it flags now.
-        gained: bad ones that it catches now. relieved: good ones that it no longer flags.
-        relabelled: examples whose label has changed since.
-        added, removed: ids of candidates.
-    """
+    """What a choice does otherwise than the one before it, on the examples as they are labelled now."""
 
     lost: tuple[str, ...] = ()
     newly_flagged: tuple[str, ...] = ()

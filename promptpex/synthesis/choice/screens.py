@@ -221,16 +221,7 @@ def reworded_since(candidates: Sequence[Candidate], criteria: Iterable[Criterion
 
 def require_run(matrix: Matrix, left_out: Iterable[Screened], path: Path, graded: int = 0) -> None:
     """Refuses to choose without results of a candidate that a person wants, and where no candidate is left for want of
-    results.
-
-    Args:
-        left_out: the candidates that are not chosen from.
-        path: of the folder.
-        graded: as for ``not_comparable``.
-
-    Raises:
-        SynthesisError: which candidates were not run.
-    """
+    results."""
     candidates, needed = matrix.candidates, _needed(matrix, graded)
     not_run = [number for number in range(len(candidates)) if _missing(matrix, number, needed)]
     required_ids = [candidates[number].id for number in not_run if candidates[number].choice == "must"]

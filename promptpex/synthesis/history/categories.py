@@ -131,12 +131,7 @@ Reply = TypeVar("Reply")
 
 @dataclass(frozen=True, slots=True)
 class DeltaPart:
-    """Some changes of one delta.
-
-    Attributes:
-        version: the name of the version that made them.
-        changes: in order.
-    """
+    """Some changes of one delta."""
 
     version: str
     changes: tuple[Change, ...]
@@ -294,12 +289,7 @@ async def ask_about(
     instructions: str,
     known: Sequence[str] | None = None,
 ) -> list[Item]:
-    """The author's list about some changes, which its template shows with the names d1, d2 and so on.
-
-    Args:
-        item: what the list is of.
-        known: texts that are not to be repeated; None: the stage's template has no place for them.
-    """
+    """The author's list about some changes, which its template shows with the names d1, d2 and so on."""
     rendered = render(
         f"synthesis/{stage}",
         prompt=prompt.text(),

@@ -57,13 +57,7 @@ _OWN = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What git said.
-
-    Attributes:
-        output: what it wrote, in full.
-        complaint: the first line of what it wrote to stderr.
-        code: its exit code.
-    """
+    """What git said."""
 
     output: bytes
     complaint: str
@@ -81,16 +75,7 @@ def program() -> str | None:
 
 
 def git(folder: Path, *arguments: str, stdin: bytes = b"", limit: int = MOST_BYTES, seconds: float = SECONDS) -> Answer:
-    """What git answers when it is called in this folder.
-
-    Args:
-        stdin: what it is given to read.
-        limit: bytes of its answer.
-        seconds: how long it may take.
-
-    Raises:
-        SynthesisError: git is not installed, takes too long, or answers more than ``limit``.
-    """
+    """What git answers when it is called in this folder."""
     path = program()
     if path is None:
         raise SynthesisError("git is not installed, or not on the PATH; name the versions with --versions", path=folder)

@@ -194,14 +194,7 @@ class NoteReply(SuggestedReply):
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """What came of asking.
-
-    Attributes:
-        criteria: new ones, with ids that are free.
-        repeated: how many say the same as another one.
-        beyond: texts of those that cannot be told from inputs and output, which are left out.
-        answered: whether there was a usable reply.
-    """
+    """What came of asking."""
 
     criteria: tuple[Criterion, ...] = ()
     repeated: int = 0

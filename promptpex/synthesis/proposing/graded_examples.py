@@ -72,12 +72,7 @@ def examples_for_notes(
 ) -> GradedExamples:
     """What an author of criteria is shown: outputs that were called bad as a whole, with the reasons, and a few good
     ones. Criteria are words that nobody measures, so all grades may be shown. What was noted on a rule or criterion is
-    about that.
-
-    Args:
-        used: ids of grades that criteria were made from; outputs without another reason are left out.
-        most_bad: bad ones of a request.
-    """
+    about that."""
     examples = list(examples)
     bad = _described("b", _of_label(book, examples, OUTPUT_SUBJECT, "bad"), _bad_notes(book, set(used)))
     good = _described("g", _of_label(book, examples, OUTPUT_SUBJECT, "good"), _reasons(book, OUTPUT_SUBJECT))

@@ -62,13 +62,7 @@ class CandidateReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The example that the author sees; what is not known is empty.
-
-    Attributes:
-        prompt: what the model was sent, as one text.
-        inputs: by name, as text.
-        response: what it answered.
-    """
+    """The example that the author sees; what is not known is empty."""
 
     prompt: str = ""
     inputs: str = ""
@@ -172,12 +166,7 @@ class _Refusal:
 
 @dataclass(frozen=True, slots=True)
 class _Proposals:
-    """What a request brought.
-
-    Attributes:
-        accepted, refused: its proposals.
-        left_out: ids of the criteria that it has no proposal for, although it came whole.
-    """
+    """What a request brought."""
 
     accepted: list[Candidate]
     refused: list[_Refusal]
@@ -316,11 +305,7 @@ def _check(reply: CandidateReply, variables: frozenset[str]) -> Check:
 
 
 def _require_means(check: Check, by: Means) -> None:
-    """Refuses a check that decides by something else than was asked for.
-
-    Raises:
-        CheckError: with what was.
-    """
+    """Refuses a check that decides by something else than was asked for."""
     asks = may_ask(check)
     if by == "code" and asks:
         raise CheckError("the prompt's owner wants it decided by code alone, and this asks a reader")
@@ -386,12 +371,7 @@ def _key(candidate: Candidate) -> str:
 
 
 def exclusions_by_phrases(criteria: Iterable[Criterion], candidates: Iterable[Candidate]) -> list[str]:
-    """Names of candidates that decide an exclusion by phrases which the criterion does not name.
-
-    Args:
-        criteria: tell which candidates are about an exclusion, and in which words.
-        candidates: of any kind; in their order.
-    """
+    """Names of candidates that decide an exclusion by phrases which the criterion does not name."""
     by_id = {criterion.id: criterion for criterion in criteria}
     return [candidate.id for candidate in candidates if _looks_for_phrases(candidate, by_id)]
 

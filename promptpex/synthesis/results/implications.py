@@ -53,13 +53,7 @@ class ImplicationPlan:
 def plan_implications(
     matrix: Matrix, known: Iterable[Implication], judged: Iterable[str] = (), limits: SelectionLimits | None = None
 ) -> ImplicationPlan:
-    """What is known, and what to ask, of the candidates of a matrix.
-
-    Args:
-        known: implications on file. People's stay as they are; a judge's as long as both checks are what they were.
-        judged: ``pair_key`` of the pairs that a judge was asked about before.
-        limits: their FFR is the highest that a candidate of a pair may have, exclusive.
-    """
+    """What is known, and what to ask, of the candidates of a matrix."""
     candidates = matrix.candidates
     numbers = {candidate.id: number for number, candidate in enumerate(candidates)}
     by_code = set(same_code(candidates))

@@ -251,11 +251,7 @@ class MatrixFile:
         self.path = path
 
     def read(self) -> Iterator[CandidateResult]:
-        """The results in the file, one by one; none where there is no such file. A cut last line is left out.
-
-        Raises:
-            SynthesisError: a line that is not a result, with its number.
-        """
+        """The results in the file, one by one; none where there is no such file. A cut last line is left out."""
         if not os.path.lexists(self.path):
             return
         for line in jsonl.raw_lines(self.path, what=WHAT, error=SynthesisError, longest=LONGEST_LINE, links=False):
@@ -271,9 +267,6 @@ class MatrixFile:
         """Adds lines behind those that are there, all or none; what a killed program left of a line is taken off.
 
         Several processes may do so at a time.
-
-        Raises:
-            SynthesisError: the file cannot be written.
         """
         try:
             append_whole(self.path, lines.encode(), drop_cut_line=True)

@@ -25,13 +25,7 @@ from promptpex.synthesis.selection.search import Clock, GoalReached, optimise
 
 @dataclass(frozen=True, slots=True)
 class Reachable:
-    """A selection that keeps one limit and comes as near to the other as any.
-
-    Attributes:
-        count: bad examples caught, or good ones flagged.
-        share: of all bad or good ones.
-        proven: whether nothing comes nearer.
-    """
+    """A selection that keeps one limit and comes as near to the other as any."""
 
     count: int
     share: float
@@ -72,11 +66,7 @@ class Explanation:
 def explain(
     problem: SelectionProblem, limits: SelectionLimits, seconds: float, *, clock: Clock = time.monotonic
 ) -> Explanation:
-    """What is in the way of a selection.
-
-    Args:
-        seconds: how long to search for each of the two nearest selections.
-    """
+    """What is in the way of a selection."""
     most = limits.most_flagged(problem)
     allowed = [number for number in range(problem.candidates) if number not in problem.must_not]
     low = [number for number in allowed if (problem.fails[number] & problem.good).bit_count() <= most]

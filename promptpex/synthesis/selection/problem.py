@@ -306,11 +306,7 @@ class SelectionFigures(CoverageAndFfr):
 
 
 def figures(problem: SelectionProblem, selection: Iterable[int], most_flagged: int) -> SelectionFigures:
-    """The figures of a selection, counted anew from the matrix.
-
-    Args:
-        most_flagged: how many good examples may be flagged.
-    """
+    """The figures of a selection, counted anew from the matrix."""
     chosen = sorted(set(selection))
     flagged = problem.flagged_by(chosen)
     left_out = problem.not_spared(chosen)

@@ -25,14 +25,7 @@ KEYS = ("n", "m", "y", "M", "K")
 
 
 def read_problem(path: Path | str, entry: str | None = None) -> SelectionProblem:
-    """The problem in a file.
-
-    Args:
-        entry: which of several problems, by its key in the file.
-
-    Raises:
-        InputError: the file cannot be read, is not JSON, or is not such a problem: with the file and what is wrong.
-    """
+    """The problem in a file."""
     path = Path(path)
     data = read_bytes(path, error=InputError, what="file of a selection problem", limit=FILE_LIMIT)
     try:
@@ -46,11 +39,7 @@ def read_problem(path: Path | str, entry: str | None = None) -> SelectionProblem
 
 
 def problem_from(value: object) -> SelectionProblem:
-    """The problem that plain data describe.
-
-    Raises:
-        InputError: they describe none.
-    """
+    """The problem that plain data describe."""
     if not isinstance(value, Mapping):
         raise InputError(f"a selection problem is a JSON object with {', '.join(KEYS)}")
     missing = [key for key in KEYS if key not in value]

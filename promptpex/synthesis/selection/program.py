@@ -35,12 +35,7 @@ Score = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Task:
-    """A program to be solved: the goals in order, and the limits as numbers of examples.
-
-    Attributes:
-        least_caught: bad examples that have to be caught.
-        most_flagged: good examples that may be flagged.
-    """
+    """A program to be solved: the goals in order, and the limits as numbers of examples."""
 
     problem: SelectionProblem
     goals: tuple[Goal, ...]

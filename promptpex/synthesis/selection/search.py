@@ -48,12 +48,7 @@ def applies(task: Task) -> bool:
 
 
 def smallest(task: Task, reduction: Reduction, work: float, is_late: Callable[[], bool]) -> SmallSets:
-    """The smallest sets that keep the limits.
-
-    Args:
-        work: how many times a candidate may be looked at.
-        is_late: whether the time is over, asked between sets.
-    """
+    """The smallest sets that keep the limits."""
     search = _SizeSearch(task, reduction, work, is_late)
     for size in range(min(len(reduction.columns), LARGEST) + 1):
         try:
@@ -74,11 +69,7 @@ class _GaveUp(Exception):
 
 
 class _SizeSearch:
-    """The sets of one size after the other.
-
-    Attributes:
-        best: of the size that is being gone through, the best so far.
-    """
+    """The sets of one size after the other."""
 
     def __init__(self, task: Task, reduction: Reduction, work: float, is_late: Callable[[], bool]) -> None:
         problem = task.problem
@@ -283,12 +274,7 @@ USUAL = Sizes()
 
 @dataclass(frozen=True, slots=True)
 class GoalReached:
-    """How far a goal was reached.
-
-    Attributes:
-        value, bound: what was reached, in units, and what nothing can be below while the goals before it stay.
-        proven: whether it, and every goal before it, is as small as can be.
-    """
+    """How far a goal was reached."""
 
     goal: Goal
     value: int
@@ -298,13 +284,7 @@ class GoalReached:
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The best selection that was found.
-
-    Attributes:
-        selection: None where there is none, or none was found in time.
-        feasible: whether some selection keeps the limits; None where the time did not suffice to tell.
-        steps: a step per goal, in order; empty without a selection.
-    """
+    """The best selection that was found."""
 
     selection: tuple[int, ...] | None
     feasible: bool | None

@@ -34,12 +34,7 @@ _SMALL_OPTIONS: dict[str, float | bool] = {
 
 @dataclass(slots=True)
 class Program:
-    """A mixed integer program whose variables all go from 0 to 1.
-
-    Attributes:
-        binaries: the first so many variables are 0 or 1.
-        variables: how many there are in all.
-    """
+    """A mixed integer program whose variables all go from 0 to 1."""
 
     binaries: int
     variables: int

@@ -26,13 +26,7 @@ LAST_ANSWERS_S = 5
 
 
 class Background:
-    """A loop in a thread, and the session of what runs in it.
-
-    Args:
-        resolved: the settings of the session.
-        provider: who answers; None = the real ones.
-        emit: is given the session's events, in the loop's thread.
-    """
+    """A loop in a thread, and the session of what runs in it."""
 
     def __init__(self, resolved: Resolved, *, provider: Client | None = None, emit: Listener = ignore_events) -> None:
         self._resolved, self._provider, self._emit = resolved, provider, emit
@@ -111,12 +105,7 @@ MOST_KEPT = 6
 
 @dataclass(eq=False)
 class BackgroundJob:
-    """One piece of work.
-
-    Attributes:
-        what: in words.
-        criterion: the id of the criterion that it is for; empty: for none.
-    """
+    """One piece of work."""
 
     what: str
     criterion: str = ""
@@ -129,12 +118,7 @@ class BackgroundJob:
 
 
 class JobList:
-    """The jobs of a page, in the order in which they were started. Safe in several threads.
-
-    Args:
-        background: where they run.
-        exhausted: told when a model cannot be asked any more, so that nothing further is started.
-    """
+    """The jobs of a page, in the order in which they were started. Safe in several threads."""
 
     def __init__(self, background: Background, exhausted: Callable[[], object]) -> None:
         self._background, self._exhausted = background, exhausted

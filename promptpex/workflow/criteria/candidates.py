@@ -37,9 +37,6 @@ class ArrivingCandidates:
     """What has come of replies that are not whole yet. Safe in several threads.
 
     What is in the file by then is not given twice, so that a candidate is there all the time while its reply ends.
-
-    Args:
-        changed: called after each change.
     """
 
     def __init__(self, changed: Callable[[], object]) -> None:
@@ -73,14 +70,7 @@ class ArrivingCandidates:
 
 
 class CandidateAuthor:
-    """Asks the author; everything is to be called in the loop of the background, and gives a sentence.
-
-    Args:
-        background: where the session is.
-        files: what there is.
-        pool: the outputs that people grade.
-        arriving: is told of candidates while their reply is on its way.
-    """
+    """Asks the author; everything is to be called in the loop of the background, and gives a sentence."""
 
     def __init__(
         self, background: Background, files: CriteriaFiles, pool: Sequence[Example], arriving: ArrivingCandidates
@@ -123,12 +113,7 @@ class CandidateAuthor:
         return tr_n("{count} new criterion: {names}.", "{count} new criteria: {names}.", len(new), names=names)
 
     async def candidates(self, name: str, wish: str = "", *, unasked: bool = False) -> tuple[int, str]:
-        """Adds candidates for a criterion: how many there are, and a sentence.
-
-        Args:
-            wish: what they should be like.
-            unasked: whether no person asked for it.
-        """
+        """Adds candidates for a criterion: how many there are, and a sentence."""
         try:
             return await self._candidates(name, wish, unasked=unasked)
         finally:

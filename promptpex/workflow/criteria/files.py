@@ -40,10 +40,6 @@ class CriteriaFiles:
     and in several processes: changes take turns.
 
     The rules of the spec are criteria, as for ``promptpex synthesize``; with the first change they stand in the file.
-
-    Args:
-        files: the prompt with its spec.
-        how: how grades become labels.
     """
 
     def __init__(self, files: Files, how: LabelRules) -> None:
@@ -134,11 +130,7 @@ class CriteriaFiles:
         return book_of(self.prompt, self.rules(), synthesis.criteria, self.how)
 
     def grade(self, grader: str, output: str, subject: str) -> Grade:
-        """What a grader said last of a subject of the output with this key.
-
-        Raises:
-            GradeError, SynthesisError: the file cannot be read; there is no such grade.
-        """
+        """What a grader said last of a subject of the output with this key."""
         grade_key = (grader, output, subject)
         own_grades = [
             one for one in current(read_grades(self.grades)) if (one.grader, one.key, one.subject) == grade_key
@@ -159,12 +151,7 @@ def taken_ids(rules: tuple[Rule, ...]) -> frozenset[str]:
 
 
 class CriteriaEdits:
-    """Each does one thing, and says in a sentence what it did. Safe in several threads.
-
-    Args:
-        files: what is edited.
-        took: told of criteria and candidates after each change.
-    """
+    """Each does one thing, and says in a sentence what it did. Safe in several threads."""
 
     def __init__(self, files: CriteriaFiles, took: Callable[[Synthesis], None]) -> None:
         self.files, self._took = files, took
@@ -173,14 +160,7 @@ class CriteriaEdits:
         return tr("{name} is a criterion now.", name=self._added(text, title, ()))
 
     def from_note(self, grader: str, output: str, subject: str) -> str:
-        """Makes a criterion of what a grader noted on a subject of an output, and says what it is called.
-
-        Args:
-            output: its key.
-
-        Raises:
-            InputError: there is no such grade, or it has no note.
-        """
+        """Makes a criterion of what a grader noted on a subject of an output, and says what it is called."""
         grade = self.files.grade(grader, output, subject)
         known_id = next((one.id for one in self.files.read().criteria if grade.id in one.notes), None)
         if known_id is not None:

@@ -34,17 +34,7 @@ MOST_NOTICES = 4
 
 
 class CriteriaProject(CriteriaEdits):
-    """What the page of criteria is handed (``web.ports.CriteriaPort``). Safe in several threads.
-
-    Args:
-        resolved: the settings; the author and the judge among them.
-        files: the prompt with its spec.
-        pool: the outputs that people grade.
-        how: how grades become labels.
-        changed: told of criteria and candidates whenever they or their results have changed.
-        provider: who answers; None = the real ones.
-        emit: is given the events of the work.
-    """
+    """What the page of criteria is handed (``web.ports.CriteriaPort``). Safe in several threads."""
 
     def __init__(
         self,
@@ -335,12 +325,6 @@ def criteria_beside(
 
     A criterion that comes, goes or is reworded does so at the desk too, what candidates say of outputs is an opinion
     there at once, and the examples that a choice is made on keep up with people's grades.
-
-    Args:
-        resolved: the settings; author and judge among them.
-        how: how grades become labels.
-        provider: who answers; None = the real ones.
-        emit: is given the events of what goes on in the background.
     """
     files = files_of(project.file)
 
@@ -357,11 +341,7 @@ def criteria_beside(
 
 
 def _update_examples(project: GradingProject, rules: Sequence[Rule], how: LabelRules) -> None:
-    """Brings the examples of the synthesis folder up to date with the runs of this version, and their labels.
-
-    Args:
-        rules: of the spec, as it is now.
-    """
+    """Brings the examples of the synthesis folder up to date with the runs of this version, and their labels."""
     current = [run for run in project.runs if run.prompt.fingerprint == project.prompt.fingerprint]
     sources_of_runs: tuple[Run | None, ...] = tuple(current) or (None,)
     for run in sources_of_runs:

@@ -71,11 +71,7 @@ class BoardSources:
 
 
 def shown_criteria(sources: BoardSources, working: Mapping[str, str]) -> tuple[ShownCriterion, ...]:
-    """The criteria in the file's order, each with its candidates.
-
-    Args:
-        working: what is being done for a criterion, by its id.
-    """
+    """The criteria in the file's order, each with its candidates."""
     rows = _CandidateRows(sources)
     notes = {grade.id: grade.note for grade in sources.book.grades}
     return tuple(_shown(sources, one, rows, notes, working.get(one.id, "")) for one in sources.synthesis.criteria)
@@ -170,11 +166,7 @@ def _by_grades(criterion: Criterion, left: Sequence[ShownCandidate]) -> tuple[st
 
 
 def _agreeing(good: int, run: int, *, tried: bool) -> str:
-    """How many of the candidates that were run agree with people.
-
-    Args:
-        tried: whether people called an output bad.
-    """
+    """How many of the candidates that were run agree with people."""
     candidates = tr_n("{count} candidate", "{count} candidates", run)
     if tried:
         return tr_n(

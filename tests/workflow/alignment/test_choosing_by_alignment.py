@@ -378,7 +378,9 @@ def test_the_page_gives_reasons_by_the_labels_that_chose(
     capsys.readouterr()
     page = report_of_folder(made.folder.path)
     # By the majority ada and bob disagree on the six good ones that loud flags, and it would be chosen.
-    assert next(one.why for one in page.candidates if one.id == "loud").startswith("flags 6 of 12 good outputs")
+    assert next(one["why"] for one in page.candidates if one["candidate"] == "loud").startswith(
+        "flags 6 of 12 good outputs"
+    )
     assert page.labels.startswith("Labels: ada alone decides; without a grade on the whole output")
     assert run_cli(["report", "trip.synthesis"]) == 0
     assert "Labels: ada alone decides" in capsys.readouterr().out

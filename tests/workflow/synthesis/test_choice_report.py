@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from promptpex.cli.main import run_cli
+from promptpex.codecs.safe_csv import loads
+from promptpex.core.errors import SynthesisError
 from promptpex.core.records import (
     Criterion,
     Grade,
     Implication,
 )
 from promptpex.documents.human_grades import append_grades
-from promptpex.report.cards.choice_tables import CandidateRow, ExampleRow
 from promptpex.synthesis.folder import read_candidates, write_candidates
-from promptpex.workflow.choice_report import check_text, report_of_folder
+from promptpex.workflow.choice_report import (
+    CANDIDATE_COLUMNS,
+    FAILURE_COLUMNS,
+    ChoiceReport,
+    Row,
+    check_text,
+    report_of_folder,
+    write_tables,
+)
 from tests.synthesis.test_problem_of_folder import Desk
 
 ENDING = "\n\nTables: p.synthesis/candidates.csv, p.synthesis/failures.csv\n"
@@ -57,12 +67,12 @@ def select(*arguments: str) -> int:
     return run_cli(["select", "p.synthesis", "--method", "cov", "--ffr", "0", *arguments])
 
 
-def candidates(desk: Desk) -> dict[str, CandidateRow]:
-    return {one.id: one for one in report_of_folder(desk.folder.path).candidates}
+def candidates(desk: Desk) -> dict[str, Row]:
+    return {one["candidate"]: one for one in report_of_folder(desk.folder.path).candidates}
 
 
-def examples(desk: Desk) -> dict[str, ExampleRow]:
-    return {one.name: one for one in report_of_folder(desk.folder.path).examples}
+def examples(desk: Desk) -> dict[str, Row]:
+    return {one["name"]: one for one in report_of_folder(desk.folder.path).examples}
 
 
 def test_select_ends_with_where_the_tables_are(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +110,7 @@ def test_report_writes_the_same_tables_again(desk: Desk, capsys: pytest.CaptureF
 def test_each_candidate_has_what_became_of_it(desk: Desk) -> None:
     assert select() == 0
     made = candidates(desk)
-    assert {name: (one.state, one.why) for name, one in made.items()} == {
+    assert {name: (one["state"], one["why"]) for name, one in made.items()} == {
         "one": ("chosen", ""),
         "two": ("left out", ""),
         "weak": ("implied", "by one"),
@@ -108,13 +118,12 @@ def test_each_candidate_has_what_became_of_it(desk: Desk) -> None:
         "wide": ("left out", ""),
         "errs": ("never", "a person said never"),
     }
-    assert [(one.caught, one.alone, one.flagged, one.errors) for one in made.values()] == [
+    assert [tuple(made[name][column] for column in CANDIDATE_COLUMNS[-4:]) for name in COLUMNS] == [
         *((3, 3, 0, 0), (1, 0, 1, 0), (1, 0, 0, 0)),
         *((4, 0, 4, 0), (0, 0, 4, 0), (1, 0, 2, 3)),
     ]
-    assert [(one.text, one.category, one.origin) for one in made["one"].criteria] == [
-        ("It says the thing.", "Inclusion", "version a1, “Say it”")
-    ]
+    of_criterion = [made["one"][column] for column in ("criterion", "category", "origin")]
+    assert of_criterion == ["It says the thing.", "Inclusion", "version a1, “Say it”"]
 
 
 def test_each_failure_has_what_catches_it_and_what_would(desk: Desk) -> None:
@@ -130,11 +139,11 @@ def test_each_failure_has_what_catches_it_and_what_would(desk: Desk) -> None:
     assert select("--coverage", ".5") == 0
     made = examples(desk)
     assert list(made) == ["c4", "c5", "c6", "c7"]
-    assert (made["c4"].flagged_by, made["c4"].others) == (("one",), ("two", "weak"))
-    assert (made["c7"].flagged_by, made["c7"].other_count, made["c7"].notes) == ((), 0, ("ada: It says nothing.",))
+    assert (made["c4"]["flagged_by"], made["c4"]["other_candidates"]) == ("one", "two\nweak")
+    assert [made["c7"][one] for one in ("flagged_by", "other_count", "notes")] == ["", 0, "ada: It says nothing."]
     assert run_cli(["select", "p.synthesis", "--method", "baseline", "--ffr", "1"]) == 0
     flagged = examples(desk)["c0"]
-    assert (flagged.label, flagged.flagged_by) == ("good", ("two", "wide"))
+    assert (flagged["label"], flagged["flagged_by"]) == ("good", "two\nwide")
 
 
 def test_a_choice_that_no_longer_holds_says_so(desk: Desk) -> None:
@@ -149,8 +158,8 @@ def test_a_choice_that_no_longer_holds_says_so(desk: Desk) -> None:
 def test_without_a_choice_the_report_says_what_there_is(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     report = report_of_folder(desk.folder.path)
     assert report.answer == "None of the 6 candidates is chosen yet."
-    assert {one.state for one in report.candidates} == {"open", "screened", "never"}
-    assert [one.name for one in report.examples] == ["c4", "c5", "c6", "c7"]
+    assert {one["state"] for one in report.candidates} == {"open", "screened", "never"}
+    assert [one["name"] for one in report.examples] == ["c4", "c5", "c6", "c7"]
     assert select("--coverage", "1") == 1
     out = capsys.readouterr().out
     assert out.endswith(ENDING)
@@ -165,8 +174,8 @@ def test_a_choice_without_examples_has_a_report_without_figures(desk: Desk) -> N
     assert run_cli(["select", "p.synthesis", "--method", "topological"]) == 0
     page = report_of_folder(desk.folder.path)
     assert page.answer == "The method topological chooses 1 of 2 candidates."
-    assert [(one.id, one.state) for one in page.candidates] == [("one", "chosen"), ("two", "implied")]
-    assert page.examples == ()
+    assert [(one["candidate"], one["state"]) for one in page.candidates] == [("one", "chosen"), ("two", "implied")]
+    assert page.examples == []
 
 
 def test_what_is_in_the_way_is_one_sentence(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,3 +239,27 @@ def test_checks_are_shown_by_what_decides_them(desk: Desk) -> None:
     assert check_text(one) == "one"
     assert check_text(one.replace(metric="m", weight=2)) == "one"
     assert json.loads(check_text(one.replace(threshold=0.5))) == {"value": "one", "threshold": 0.5}
+
+
+def test_the_guide_names_the_columns_in_their_order() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "synthesis.md").read_text(encoding="utf-8")
+    for file, columns in (("candidates.csv", CANDIDATE_COLUMNS), ("failures.csv", FAILURE_COLUMNS)):
+        row = re.search(rf"^\| `{file}` \|.*\|(.*)\|$", guide, re.MULTILINE)
+        assert row is not None
+        assert tuple(re.findall("`(.*?)`", row[1])) == columns
+
+
+@pytest.mark.parametrize("evil", ["=1+1", "@SUM(A1)", "\t=2", '"quoted"\nline'])
+def test_no_cell_of_the_tables_is_a_formula_and_links_in_their_place_are_replaced(tmp_path: Path, evil: str) -> None:
+    elsewhere = tmp_path / "elsewhere.csv"
+    elsewhere.write_text("mine", encoding="utf-8")
+    (tmp_path / "failures.csv").symlink_to(elsewhere)
+    rows = [dict.fromkeys(columns, evil) for columns in (CANDIDATE_COLUMNS, FAILURE_COLUMNS)]
+    for table in write_tables(ChoiceReport("", "", (), rows[:1], rows[1:]), tmp_path):
+        text = table.read_text(encoding="utf-8")
+        assert evil in [cell for row in loads(text) for cell in row.cells]
+        assert f"\n{evil}," not in text
+        assert f",{evil}," not in text
+    assert elsewhere.read_text(encoding="utf-8") == "mine"
+    with pytest.raises(SynthesisError, match=r"the tables cannot be written .*; make the folder writable"):
+        write_tables(ChoiceReport("", "", (), [], []), elsewhere / "p.synthesis")
