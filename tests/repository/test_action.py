@@ -105,7 +105,7 @@ def test_the_page_names_each_input() -> None:
     assert set(used["with"]) <= set(ACTION["inputs"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_prompt_is_run_and_gated_and_models_give_the_runner_no_command(tmp_path: Path) -> None:
     prompts = write_project(tmp_path)
     for kind in ("md", "spec.yaml", "cases.yaml"):

@@ -39,7 +39,7 @@ def fuzzed(*arguments: str, forked: bool = True) -> tuple[int, dict[str, Any], s
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
-@pytest.mark.parametrize(("arguments", "forked"), [(("--inputs", "300"), False), (("--commands", "12"), True)])
+@pytest.mark.parametrize(("arguments", "forked"), [(("--inputs", "150"), False), (("--commands", "5"), True)])
 def test_no_traceback_no_hang_and_no_error_of_promptpex_itself(arguments: tuple[str, str], forked: bool) -> None:
     code, tally, stderr = fuzzed(*arguments, forked=forked)
     assert code == 0, stderr[-4000:]

@@ -23,6 +23,7 @@ def shown(page: dict[str, Any]) -> list[str]:
     return printed + [html for html in pages if html.startswith('<div class="promptpex">')]
 
 
+@pytest.mark.long
 def test_the_notebook_shows_what_its_file_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

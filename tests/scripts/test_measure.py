@@ -35,6 +35,7 @@ def module(text: str, path: str = "promptpex/shop/till.py") -> Module:
     return Module(name, path, len(text.splitlines()), ast.parse(text))
 
 
+@pytest.mark.long
 def test_every_figure_is_within_its_limit() -> None:
     measured = measure.measured()
     over = ["\n".join((figure.line(), *figure.places)) for figure in measured if figure.is_over]
