@@ -160,7 +160,9 @@ def read_run(run: str | Path, *, verdicts: bool = True, **settings: Unpack[RunPl
     Raises:
         errors.PromptpexError: there is no such run, or a file of it is damaged.
     """
-    return RunResult.of(runs.read(_folder(run, resolved_settings(settings)), verdicts=verdicts))
+    return RunResult.of(
+        runs.read(runs.resolve(Path(run), Path(resolved_settings(settings).settings.results)), verdicts=verdicts)
+    )
 
 
 def compare(
@@ -216,10 +218,6 @@ def align(
         rules=aligning.counting(graders), ffr=limit, against=None if against is None else Path(against)
     )
     return aligning.align([] if run is None else [Path(run)], results, wishes, ignore_events).card
-
-
-def _folder(run: str | Path, resolved: Resolved) -> Path:
-    return runs.resolve(Path(run), Path(resolved.settings.results))
 
 
 def _read_deciding(run: str | Path, resolved: Resolved) -> tuple[AnyRun, Path]:

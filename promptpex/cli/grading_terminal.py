@@ -296,7 +296,7 @@ class TerminalGrading:
                 return True
             if key in ("p", BACK) and self._back():
                 return True
-            if key == FORWARD and self._has_grade(assignment) and self._forward():
+            if key == FORWARD and self._own(assignment) and self._forward():
                 return True
             self._stay(key, assignment)
 
@@ -428,9 +428,6 @@ class TerminalGrading:
 
     def _grade_of(self, assignment: Assignment, subject: Subject) -> Grade | None:
         return next((one for one in reversed(self._own(assignment)) if one.subject == subject.id), None)
-
-    def _has_grade(self, assignment: Assignment) -> bool:
-        return bool(self._own(assignment))
 
     def _has_vote(self, assignment: Assignment, subject: Subject) -> bool:
         votes = self._desk.book.joint(assignment.item, subject.id).votes

@@ -48,16 +48,12 @@ async def reports_with_judge(
                 return [(each, each.report.questions) for each in row_reports]
 
             async def ask(asked: Sequence[tuple[CheckRow, str]]) -> list[JudgeAnswer]:
-                texts = [(_text(row.measured.get("prompt")), row.text, question) for row, question in asked]
+                texts = [(str(row.measured.get("prompt") or ""), row.text, question) for row, question in asked]
                 return await ask_all(judge, texts, session.emit)
 
             rows_with_prompt = [_with_prompt(row, prompt, time) for row in chunk]
             reports += await evaluated(rows_with_prompt, evaluate, ask)
     return reports
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _with_prompt(row: CheckRow, prompt: Prompt | None, time: Allowance) -> CheckRow:

@@ -326,10 +326,6 @@ def _fault(body: str) -> str | None:
     return result.reason if result.unscored == "script-error" else None
 
 
-def _rendering_time() -> Allowance:
-    return Allowance(RENDERING_SECONDS)
-
-
 @dataclass(frozen=True, slots=True)
 class CriteriaTexts:
     """The criteria of metrics for the outputs of one prompt, in one command.
@@ -340,7 +336,7 @@ class CriteriaTexts:
     """
 
     shared: dict[str, str]
-    time: Allowance = field(default_factory=_rendering_time)
+    time: Allowance = field(default_factory=lambda: Allowance(RENDERING_SECONDS))
 
     def text(self, metric: Metric, case: Case, output: str) -> str:
         """A metric's criteria with one output and its case filled in."""

@@ -15,10 +15,7 @@ from promptpex.cli.output import WIDTH, and_more, apart, indented, say, wrapped
 from promptpex.codecs.text.wording import cut, quoted, sentence
 from promptpex.core.records import (
     AlignmentFigures,
-    CardAddition,
-    CardCandidate,
     CardEffect,
-    CardLabels,
     CardRow,
     ReportCard,
 )
@@ -112,12 +109,24 @@ def card_lines(card: ReportCard) -> list[str]:
     ]
     parts = [
         wrapped(_title_of(card), *words.opening(card)),
-        _listed(tr("What people say by rule and criterion"), [_labels(one) for one in words.graded_parts(card)]),
+        _listed(
+            tr("What people say by rule and criterion"),
+            [f"{one.subject}: {words.labels_of(one)}" for one in words.graded_parts(card)],
+        ),
         _rows(tr("The chosen set, on grades that had no part in choosing it"), _of(card, "set", "criterion")),
-        _listed(tr("What each chosen assertion adds to the set"), list(map(_addition, card.additions))),
+        _listed(
+            tr("What each chosen assertion adds to the set"),
+            [f"{one.id}: {words.addition_of(one)}" for one in card.additions],
+        ),
         wrapped(*map(words.lacking, card.lacking)),
         _rows(tr("The verdicts of the run"), _of(card, "verdicts", "check", "judge")),
-        _listed(tr("Candidates that were not chosen"), list(map(_candidate, out))),
+        _listed(
+            tr("Candidates that were not chosen"),
+            [
+                f"{one.criterion} {one.id} ({one.by}): {from_data(one.why)}; {words.candidate_counts(one)}"
+                for one in out
+            ],
+        ),
         _listed(tr("Person against person"), people),
         _listed(tr("Since the run {run}", run=card.against), list(map(_effect, card.effects))),
         wrapped(*(sentence(from_data(notice)) for notice in card.notices)),
@@ -171,18 +180,6 @@ def _listed(title: str, lines: Sequence[str]) -> list[str]:
     if not lines:
         return []
     return [title, *(each for line in lines[:SHOWN] for each in indented(line)), *and_more(len(lines), SHOWN)]
-
-
-def _labels(one: CardLabels) -> str:
-    return f"{one.subject}: {words.labels_of(one)}"
-
-
-def _addition(one: CardAddition) -> str:
-    return f"{one.id}: {words.addition_of(one)}"
-
-
-def _candidate(one: CardCandidate) -> str:
-    return f"{one.criterion} {one.id} ({one.by}): {from_data(one.why)}; {words.candidate_counts(one)}"
 
 
 def _effect(one: CardEffect) -> str:

@@ -291,7 +291,7 @@ def pruned_lines(
     for one in old:
         why = f" ({'; '.join(map(from_data, one.reasons))})" if one.reasons else ""
         what = verb if one.folder in gone else tr("in use") if one.folder in busy else tr("kept")
-        lines.append(f"{what}  {_short(one.folder)}{why}")
+        lines.append(f"{what}  {one.folder.parent.name}/{one.folder.name}{why}")
     total = f", {in_bytes(sum(size[folder] for folder in gone))}" if gone else ""
     return [*lines, f"{verb} {tr_n('{count} run', '{count} runs', len(gone))}{total}"]
 
@@ -307,7 +307,3 @@ def pruned_to_dict(
         "kept": reasons,
         "in_use": [str(folder) for folder in busy],
     }
-
-
-def _short(folder: Path) -> str:
-    return f"{folder.parent.name}/{folder.name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.core.records import CardFigure, ReportCard
+from promptpex.core.records import ReportCard
 from promptpex.core.translation import tr
 from promptpex.report.cards import words
 from promptpex.report.cards.words import BOTTOM, LEFT, drawn_histogram
@@ -68,7 +68,11 @@ def _page(site: Site, card: ReportCard, limit: str, against: str) -> str:
         card=card,
         limit=limit,
         against=against,
-        others=[run for run in site.runs.all() if _may_be_compared(run, card)][:MOST_RUNS],
+        others=[
+            run
+            for run in site.runs.all()
+            if run.prompt == card.prompt and not run.problem and run.folder.name not in card.runs
+        ][:MOST_RUNS],
         words=words,
         opening=list(words.opening(card)),
         parts=(
@@ -86,15 +90,7 @@ def _page(site: Site, card: ReportCard, limit: str, against: str) -> str:
         outputs=card.outputs[:MOST_OUTPUTS],
         measures=list(dict.fromkeys(name for one in card.outputs for name in one.measures)),
         histograms=[drawn_histogram(one) for one in card.distributions],
-        bar_of=_bar,
+        bar_of=lambda figure: Bar.of(figure.low, figure.estimate, figure.high),
         LEFT=LEFT,
         BOTTOM=BOTTOM,
     )
-
-
-def _may_be_compared(run: ListedRun, card: ReportCard) -> bool:
-    return run.prompt == card.prompt and not run.problem and run.folder.name not in card.runs
-
-
-def _bar(figure: CardFigure) -> Bar | None:
-    return Bar.of(figure.low, figure.estimate, figure.high)

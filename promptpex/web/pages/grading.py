@@ -45,14 +45,14 @@ def routes(site: Site) -> list[Route]:
     def page(request: Request) -> Response:
         return site.page(request, "grading.html.jinja", **live_page(grading, site.tabs))
 
-    handlers = {
+    handlers: dict[str, Callable[[GradingDesk, Asked], dict[str, Any]]] = {
         "state": _state,
         "next": _next,
         "item": _item,
-        "give": _give,
+        "give": lambda desk, asked: {"results": take(desk, asked.get("grades"))},
         "undo": _undo,
-        "opinions": _opinions,
-        "progress": _progress,
+        "opinions": lambda desk, asked: {"opinions": opinion_views(desk, _asked_item(desk, asked), _grader(asked))},
+        "progress": lambda desk, asked: {"progress": progress_view(desk, _grader(asked))},
     }
     return [
         Route("/grade", page),
@@ -94,10 +94,6 @@ def _state(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     return {"trail": trail(desk, grader), "graders": graders, "subjects": subject_views(desk.subjects)}
 
 
-def _progress(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
-    return {"progress": progress_view(desk, _grader(asked))}
-
-
 def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader, policy = _grader(asked), text_of(asked, "policy", LONGEST_NAME)
     require_policy(policy)
@@ -115,10 +111,6 @@ def _item(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     return {"item": item_view(desk, _asked_item(desk, asked), grader), "subjects": subject_views(desk.subjects)}
 
 
-def _give(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
-    return {"results": take(desk, asked.get("grades"))}
-
-
 def _undo(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader = _grader(asked)
     undone = desk.undo(grader)
@@ -131,10 +123,6 @@ def _undo(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
         "trail": trail(desk, grader),
         "subjects": subject_views(desk.subjects),
     }
-
-
-def _opinions(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
-    return {"opinions": opinion_views(desk, _asked_item(desk, asked), _grader(asked))}
 
 
 SCRIPTS = (

@@ -37,10 +37,6 @@ def _read_at_once(cases: int) -> int:
     return ceil(cases / validity.CASES_PER_REQUEST)
 
 
-def _case_answer_tokens(work: Workload) -> int:
-    return ceil(work.new_cases * TYPICAL_CASE / max(1, work.case_requests))
-
-
 TYPICAL_CRITERION = 60
 """Tokens of a criterion with its source in an author's answer. A rough figure."""
 
@@ -124,7 +120,7 @@ STAGES: tuple[Stage, ...] = (
         role="author",
         requests=lambda work: work.case_requests,
         request_tokens=_case_tokens,
-        answer_tokens=_case_answer_tokens,
+        answer_tokens=lambda work: ceil(work.new_cases * TYPICAL_CASE / max(1, work.case_requests)),
         templates=("cases/generate",),
         settings=(
             "cases_per_rule",
