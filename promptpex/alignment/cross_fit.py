@@ -136,13 +136,7 @@ def observations_of_part(
 def folds_of_others(
     folds: Sequence[Fold[Chosen]], clusters: Sequence[str], others: Sequence[str], by_all: Chosen
 ) -> list[Fold[Chosen]]:
-    """Folds of other outputs that choose nothing: each output with what was chosen without its cluster.
-
-    Args:
-        folds, clusters: of the outputs that choose.
-        others: what each of the other outputs belongs to.
-        by_all: what all choose, for others of clusters that are in no fold.
-    """
+    """Folds of other outputs that choose nothing: each output with what was chosen without its cluster."""
     fold_of = {clusters[number]: place for place, fold in enumerate(folds) for number in fold.held_out}
     members: dict[int, list[int]] = {}
     for number, cluster in enumerate(others):

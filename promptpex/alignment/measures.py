@@ -70,11 +70,7 @@ def figures_of(
 
 
 def share_of(flags: Iterable[tuple[str, bool]], confidence: float = CONFIDENCE) -> CardFigure:
-    """The share of outputs of which something holds.
-
-    Args:
-        flags: an output each: what it belongs to, such as its case, and whether it holds.
-    """
+    """The share of outputs of which something holds."""
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for cluster, holds in flags:
         counts[cluster][0] += holds

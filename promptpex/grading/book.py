@@ -127,12 +127,7 @@ class GradeCounts:
 
 @dataclass(frozen=True, slots=True)
 class PersonPair:
-    """Two graders on what both have graded.
-
-    Attributes:
-        table: items by the first one's verdict (rows: good, bad) and the second one's (columns).
-        unsure: items of which at least one of them is unsure; they are not in the table.
-    """
+    """Two graders on what both have graded."""
 
     first: str
     second: str

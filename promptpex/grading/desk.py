@@ -85,14 +85,7 @@ HELD_MINUTES = 30
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """An item for a grader.
-
-    Attributes:
-        item: the output with its inputs.
-        policy: how it was chosen.
-        probability: with which probability at that step; None where it is not known.
-        subjects: what has to be graded of it.
-    """
+    """An item for a grader."""
 
     item: Example
     policy: str

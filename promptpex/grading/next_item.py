@@ -216,15 +216,7 @@ def missing_grades_sentence(subject: str, count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GradingState:
-    """What a choice rests on.
-
-    Attributes:
-        pool: all items.
-        book: what people have said so far.
-        sigma: what the opinions of machines come to, ``machine_opinions.sigmas``.
-        seed: of the permanent random numbers.
-        held: the items that others are grading just now, by their ids, each with the policy that chose it.
-    """
+    """What a choice rests on."""
 
     pool: Sequence[Example]
     book: GradeBook

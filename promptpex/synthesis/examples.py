@@ -29,13 +29,7 @@ from promptpex.promptfile import RENDERING_SECONDS, sent_text
 
 @dataclass(frozen=True, slots=True)
 class RunExamples:
-    """The examples that a run gives.
-
-    Attributes:
-        examples: each text once per inputs, in the order of the outputs.
-        of_output: the id of the example that each usable output is, by the output's key.
-        unusable: outputs with an error, which are not examples.
-    """
+    """The examples that a run gives."""
 
     examples: tuple[Example, ...] = ()
     of_output: Mapping[OutputKey, str] = field(default_factory=dict)
@@ -131,16 +125,7 @@ _REPEAT = re.compile(r"[0-9]{1,9}(\.0)?")
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """A row: an output with its inputs, or the key of one of a run's outputs, and what somebody says of it.
-
-    Attributes:
-        line: of the file, from 1.
-        value: good, bad, or unsure, also where the cell is empty.
-        inputs, output: None where the row does not give them.
-        case, model, repeat: the key, as far as it is given.
-        grader: who says it; empty where the row does not say.
-        prompt: what the model was sent.
-    """
+    """A row: an output with its inputs, or the key of one of a run's outputs, and what somebody says of it."""
 
     line: int
     value: GradeValue
@@ -304,14 +289,7 @@ def _wrong(message: str, path: Path, line: int) -> SynthesisError:
 
 @dataclass(slots=True)
 class TableExamples:
-    """What a table of labels comes to.
-
-    Attributes:
-        votes: by the ids of the examples.
-        imported: examples that are not among the run's.
-        rows: how many rows there were.
-        ignored: columns that mean nothing here.
-    """
+    """What a table of labels comes to."""
 
     votes: dict[str, list[Vote]] = field(default_factory=dict)
     imported: dict[str, Example] = field(default_factory=dict)

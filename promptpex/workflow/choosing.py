@@ -106,14 +106,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class ByGrades:
-    """What there is to say of a choice by grades.
-
-    Attributes:
-        texts: the words of the criteria, by id.
-        criteria: what was chosen for each criterion, and what was not.
-        held_out: the figures of choosing in this way, on examples held out: by criterion, and of the whole set.
-        labels: how grades became labels, in words; empty where there are none.
-    """
+    """What there is to say of a choice by grades."""
 
     texts: Mapping[str, str]
     criteria: tuple[CriterionChoice, ...]

@@ -116,15 +116,7 @@ def _remembered(
 
 @dataclass(frozen=True, slots=True)
 class GradingWishes:
-    """How outputs are graded.
-
-    Attributes:
-        prompt: the prompt's file; None: where the run says it is.
-        rules: how grades become labels.
-        policy: how the next output is chosen.
-        ask: the ids of the subjects that are asked; ``all`` is every one, empty the whole output alone.
-        second_share: the share of assignments that are second opinions.
-    """
+    """How outputs are graded."""
 
     prompt: Path | None = None
     rules: LabelRules = field(default_factory=LabelRules)
@@ -138,17 +130,7 @@ ALL_SUBJECTS = "all"
 
 @dataclass(frozen=True, slots=True)
 class GradingProject:
-    """All that grading a prompt's outputs needs.
-
-    Attributes:
-        file: of the prompt.
-        prompt, spec: as they are now; the spec as the run kept it, where its file is gone.
-        synthesis: criteria and candidates; empty where there are none.
-        runs: whose outputs are graded, in the order in which they were named.
-        desk: where grades go.
-        opinions: what checks, judges and candidates say, by the item's id.
-        folder: of the prompt's synthesis; it need not exist.
-    """
+    """All that grading a prompt's outputs needs."""
 
     file: Path
     prompt: Prompt

@@ -32,18 +32,7 @@ _MILLISECONDS = 100_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class PutUp:
-    """What was put up.
-
-    Attributes:
-        new: outputs that were not in the folder before.
-        known: outputs of the sample that were.
-        rows: of the log that could be used.
-        days: how many.
-        unusable: rows without an output, or with one that is too long.
-        undated: rows with a time that cannot be read, which belong to no day.
-        lacking: rows that could be used and that lack variables of the prompt.
-        variables: those that one of these rows lacks, in the prompt's order.
-    """
+    """What was put up."""
 
     new: int
     known: int

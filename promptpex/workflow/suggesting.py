@@ -32,14 +32,7 @@ TYPICAL_SUGGESTIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class Suggesting:
-    """What criteria are to be suggested from.
-
-    Attributes:
-        infer: whether from the prompt alone.
-        graded: bad outputs with notes; none: not from notes.
-        taken: ids that no new criterion may have, since grades on rules have them as their subject.
-        turn: how often the same was asked in vain, so that a fresh answer comes.
-    """
+    """What criteria are to be suggested from."""
 
     infer: bool = False
     graded: GradedExamples = field(default_factory=GradedExamples)

@@ -48,13 +48,7 @@ from promptpex.workflow.suggesting import (
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestions:
-    """What an author can be asked about.
-
-    Attributes:
-        categories: the changes of versions that have no category yet, as texts.
-        sentences: digests of added sentences that no criteria were made of.
-        criteria: the words of the criteria that no candidates were written for.
-    """
+    """What an author can be asked about."""
 
     categories: tuple[str, ...]
     sentences: tuple[str, ...]
@@ -98,16 +92,7 @@ CRITERIA_PER_SENTENCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class SynthesisWishes:
-    """What a synthesis is made of.
-
-    Attributes:
-        versions: folders and files of versions; empty: git.
-        since: with git, the first version is the prompt as it was then.
-        spec_rules: whether the rules of the spec count as criteria.
-        infer: whether the author suggests criteria from the prompt alone.
-        from_notes: whether it makes criteria of what people noted on bad outputs.
-        rules: how what people say becomes a label.
-    """
+    """What a synthesis is made of."""
 
     versions: Sequence[Path] = ()
     since: datetime | None = None
@@ -148,14 +133,7 @@ class SynthesisPlan:
 
 @dataclass(frozen=True, slots=True)
 class Synthesised:
-    """What came of it.
-
-    Attributes:
-        history, synthesis: as they are on file now.
-        criteria, candidates: ids of those that are new.
-        dropped: why proposals were refused, by name.
-        unanswered: the stages in which the author was asked and gave nothing that can be used.
-    """
+    """What came of it."""
 
     history: History
     synthesis: Synthesis

@@ -54,13 +54,7 @@ from promptpex.workflow.session import Session
 
 @dataclass(frozen=True, slots=True)
 class ExampleSources:
-    """Where examples and labels come from.
-
-    Attributes:
-        run: whose outputs are examples; None = those that the folder has already.
-        table: a file of labels, and of examples with labels; None = none.
-        rules: how what people say becomes a label.
-    """
+    """Where examples and labels come from."""
 
     run: Run | None = None
     table: Path | None = None
@@ -193,14 +187,7 @@ class TrialWishes:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of it.
-
-    Attributes:
-        examples, good, bad: how many examples there are, and how many are labelled so.
-        cells: results that were missing and were made.
-        results: how many results there are of each kind.
-        implications: how many implications there are now, and how many of them a judge has just found.
-    """
+    """What came of it."""
 
     examples: int
     good: int

@@ -26,13 +26,7 @@ MOST_POINTS = 40
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """A set with the most coverage that a limit on false alarms allows, and of these the least false alarms.
-
-    Attributes:
-        coverage, ffr, caught, flagged: of the set, as shares and as numbers of examples.
-        selection: its candidates.
-        proven: whether no set catches more.
-    """
+    """A set with the most coverage that a limit on false alarms allows, and of these the least false alarms."""
 
     coverage: float
     ffr: float
@@ -46,9 +40,6 @@ def curve(problem: SelectionProblem, *, seconds: float, points: int = MOST_POINT
     """The points in which allowing more false alarms lets more be caught, from none to all that can be.
 
     With many good examples not every number of false alarms is tried: ``points`` of them, evenly spread.
-
-    Args:
-        seconds: for all points together.
     """
     good, bad = problem.good.bit_count(), problem.bad.bit_count()
     if not good or not bad:
@@ -203,12 +194,7 @@ def choose_from_matrix(
     seconds: float = SECONDS,
     screened: bool = False,
 ) -> Selection:
-    """Chooses from a matrix, with figures on examples held out; each example is taken as a case of its own.
-
-    Args:
-        seconds: for the choice; as much again for the figures on examples held out.
-        screened: as for ``select``.
-    """
+    """Chooses from a matrix, with figures on examples held out; each example is taken as a case of its own."""
 
     def by(examples: Sequence[int]) -> Sequence[int] | None:
         return select(only(problem, examples), method, limits, seconds=seconds / 5, screened=screened).chosen
@@ -220,11 +206,7 @@ def choose_from_matrix(
 def choosing_by_labels(
     source: FolderProblem, method: Method, limits: SelectionLimits, *, seconds: float
 ) -> Callable[[Sequence[int] | None], Selection]:
-    """Chooses a set at once (SPADE, section 4), by the examples of these numbers alone; None: by all of them.
-
-    Args:
-        seconds: for the choice; as much again for the figures on examples held out.
-    """
+    """Chooses a set at once (SPADE, section 4), by the examples of these numbers alone; None: by all of them."""
 
     def by(examples: Sequence[int] | None) -> Selection:
         if examples is None:

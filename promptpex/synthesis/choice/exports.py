@@ -223,11 +223,7 @@ def examples_json(
     examples: Sequence[Example],
     results: Mapping[tuple[str, str], CandidateStatus],
 ) -> str:
-    """The examples of the tests: labelled ones first, bad and good in turn, at most ``MOST_EXAMPLES``.
-
-    Args:
-        results: by the fingerprint of a candidate's check and the id of an example.
-    """
+    """The examples of the tests: labelled ones first, bad and good in turn, at most ``MOST_EXAMPLES``."""
     candidates = [candidate for candidate in synthesis.candidates if candidate.id in chosen]
     names = function_names(candidates)
     rows = [

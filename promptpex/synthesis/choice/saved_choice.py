@@ -61,13 +61,7 @@ class SavedLabelRules(Record):
 
 
 class SavedCriterion(Record):
-    """What a choice by alignment was for one criterion.
-
-    Attributes:
-        max_ffr, must: its limit, and whether it was to get an assertion beyond it.
-        held_out_ffr: of what was chosen for it, on outputs held out; None: not known, or nothing was chosen.
-        candidates: the ids of those that were compared. chosen: of those that were chosen.
-    """
+    """What a choice by alignment was for one criterion."""
 
     max_ffr: _Share
     must: bool = False

@@ -31,15 +31,7 @@ stored("other")
 
 @dataclass(frozen=True, slots=True)
 class CategoryInfo:
-    """One category.
-
-    Attributes:
-        name: as in records and files.
-        group: the first level.
-        title: as people are shown it.
-        meaning: what falls into it, in one line; authors are shown it.
-        aliases: other names for it, as ``category_of`` compares them.
-    """
+    """One category."""
 
     name: Category
     group: Group
@@ -304,11 +296,7 @@ async def ask_about(
 
 
 def portion_of(pack: Pack, name: str, source: str, *, added: bool = False) -> DeltaPart | None:
-    """The portion that a reply means: the one that it names if the words stand there, else the first where they do.
-
-    Args:
-        added: whether only words that were added count.
-    """
+    """The portion that a reply means: the one that it names if the words stand there, else the first where they do."""
     tags = ("added",) if added else ("added", "removed")
     named = [portion for number, portion in enumerate(pack, 1) if f"d{number}" == name.strip().casefold()]
     return next((portion for portion in (*named, *pack) if portion.holds(source, tags=tags)), None)

@@ -191,16 +191,7 @@ _FILES = ("100644", "100755", "100664")
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The file as one commit left it.
-
-    Attributes:
-        commit: its id, in ``ID_DIGITS`` digits.
-        time: when it was committed, ISO 8601.
-        note: its subject, as one line.
-        path: where the file was, from the top of the repository.
-        data: its bytes; None where ``problem`` says why they are not there.
-        problem: in words; empty where there is none.
-    """
+    """The file as one commit left it."""
 
     commit: str
     time: str

@@ -41,12 +41,7 @@ class CriterionReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class NewCriteria:
-    """What the author wrote down.
-
-    Attributes:
-        criteria: new ones, with ids that are free.
-        asked: digests of the added sentences that need no asking again; of a reply that is all wrong, none.
-    """
+    """What the author wrote down."""
 
     criteria: tuple[Criterion, ...] = ()
     asked: tuple[str, ...] = ()
@@ -234,14 +229,7 @@ async def suggest_criteria(
     emit: Listener = ignore_events,
 ) -> Suggestions:
     """Criteria that the author infers from the prompt alone; with graded outputs those behind what people said of the
-    bad ones, none where none is bad.
-
-    Args:
-        graded: at most ``MOST_BAD`` bad outputs.
-        known: criteria that there are; none is given again.
-        taken: further ids that no criterion may have.
-        turn: how often the same was asked in vain, so that a fresh answer comes.
-    """
+    bad ones, none where none is bad."""
     if graded is not None and not graded.bad:
         return Suggestions()
     stage, reply = (INFER, InferredReply) if graded is None else (NOTES, NoteReply)

@@ -32,12 +32,7 @@ _WORDS_OF_A_NAME = 6
 
 @dataclass(frozen=True, slots=True)
 class FromRules:
-    """What the rules of a spec bring.
-
-    Attributes:
-        criteria, candidates: new ones, and old ones that are no longer as they were.
-        rules: the digest of what was taken of each rule, by its id.
-    """
+    """What the rules of a spec bring."""
 
     criteria: tuple[Criterion, ...] = ()
     candidates: tuple[Candidate, ...] = ()
@@ -49,11 +44,6 @@ def from_rules(spec: Spec, synthesis: Synthesis, before: Mapping[str, str], take
 
     A rule that was taken before and has not changed brings nothing, so that what a person deleted stays deleted. What
     a choice put into the spec brings nothing either: it comes from candidates.
-
-    Args:
-        synthesis: what there is.
-        before: ``FromRules.rules`` of last time.
-        taken: ids that no new criterion may have.
     """
     names = {candidate.id for candidate in synthesis.candidates}
     rules = [own for rule in spec.rules if not rule.stale and (own := _without_chosen(rule, names)) is not None]

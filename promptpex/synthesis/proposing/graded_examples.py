@@ -145,10 +145,6 @@ def is_due(criterion: Criterion, asked: AskedCriterion | None, shown: int, agree
 
     Once for each wording; then whenever there are twice as many graded outputs to show as the last time, as long as no
     candidate agrees with all of them, and ``MOST_ROUNDS`` times at most.
-
-    Args:
-        shown: graded outputs that may be shown.
-        agreeing: whether a candidate agrees with all of these.
     """
     if not criterion.selected:
         return False

@@ -90,13 +90,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class NewCandidates:
-    """What came of asking for candidates.
-
-    Attributes:
-        candidates: those that compile, each check once, with names that are free.
-        asked: ids of the criteria that need no asking again.
-        dropped: why the others are not among them, by name.
-    """
+    """What came of asking for candidates."""
 
     candidates: tuple[Candidate, ...] = ()
     asked: tuple[str, ...] = ()

@@ -44,12 +44,7 @@ Item = TypeVar("Item", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ListReply(Generic[Item]):
-    """What a reply brought.
-
-    Attributes:
-        items: those that can be read.
-        cut: whether the reply as a whole was of no use, so that more may have been meant.
-    """
+    """What a reply brought."""
 
     items: list[Item]
     cut: bool = False

@@ -46,11 +46,7 @@ class ExampleWork(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatrixJob:
-    """The job of running candidates on examples. Each place where it runs compiles a check when it first needs it.
-
-    Attributes:
-        checks: of the candidates, by their numbers.
-    """
+    """The job of running candidates on examples. Each place where it runs compiles a check when it first needs it."""
 
     checks: tuple[Check, ...]
 
@@ -147,11 +143,6 @@ async def fill(
 
     What the file holds counts as far as it still fits, so an interrupted run continues where it was. Memory is bounded
     by the matrix itself, a byte a cell, and a few blocks.
-
-    Args:
-        engine: where candidates run that ask nobody.
-        judge: answers the questions of the others; None: they err, and are run again next time.
-        cancelled: whether to stop after the block that is under way; what is left then is missing.
     """
     matrix.take(file.read())
     missing_cells = matrix.missing()

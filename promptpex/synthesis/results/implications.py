@@ -35,14 +35,7 @@ IdPair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ImplicationPlan:
-    """What is known of the candidates' implications, and what a judge has to be asked.
-
-    Attributes:
-        known: those of the file that stay, and those by the same code.
-        to_ask: pairs that nothing speaks against and nobody has judged.
-        contradicted: pairs that an example speaks against, which are not asked about.
-        pruned: further ones of which a candidate flags too much by itself.
-    """
+    """What is known of the candidates' implications, and what a judge has to be asked."""
 
     known: tuple[Implication, ...]
     to_ask: tuple[IdPair, ...]
@@ -115,12 +108,7 @@ def implications_reply(count: int) -> type[BaseModel]:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPairs:
-    """What a judge said.
-
-    Attributes:
-        implications: the pairs that hold, in order.
-        judged: ``pair_key`` of all pairs that have an answer, which need no asking again.
-    """
+    """What a judge said."""
 
     implications: tuple[Implication, ...]
     judged: tuple[str, ...]

@@ -65,22 +65,12 @@ Pair = tuple[int, int]
 def uncontradicted(
     pairs: Iterable[Pair], fails: Sequence[int], unknown: Callable[[int], int] = lambda _: 0
 ) -> list[Pair]:
-    """The pairs that no example speaks against: none passes the first candidate and fails the second.
-
-    Args:
-        fails: per candidate the examples that it fails or says nothing of, as bits.
-        unknown: of a candidate, the examples that it says nothing of.
-    """
+    """The pairs that no example speaks against: none passes the first candidate and fails the second."""
     return [(first, second) for first, second in pairs if not fails[second] & ~unknown(second) & ~fails[first]]
 
 
 def below_ffr(pairs: Iterable[Pair], fails: Sequence[int], good: int, limit: Fraction) -> list[Pair]:
-    """The pairs of which neither candidate has a false failure rate of ``limit`` or more by itself (section 4.4).
-
-    Args:
-        fails: per candidate the examples that it fails, as bits.
-        good: the good examples, as bits; where there are none, every pair stays.
-    """
+    """The pairs of which neither candidate has a false failure rate of ``limit`` or more by itself (section 4.4)."""
     total = good.bit_count()
     low = [not total or (failed & good).bit_count() < limit * total for failed in fails]
     return [(first, second) for first, second in pairs if low[first] and low[second]]
@@ -285,16 +275,7 @@ class SelectionProblem:
 
 @dataclass(frozen=True, slots=True)
 class SelectionFigures(CoverageAndFfr):
-    """What a selection amounts to, on the examples that the problem holds.
-
-    Attributes:
-        caught, bad: bad examples that it flags, of how many.
-        flagged, good: good examples that it flags, of how many.
-        weight: the sum of what its candidates cost: their number where no weights are given.
-        not_subsumed: candidates neither chosen nor implied by a chosen one (|G|).
-        not_subsumed_within_ffr: those of them that could be added one at a time without passing the limit: the column
-            of the paper's Table 4.
-    """
+    """What a selection amounts to, on the examples that the problem holds."""
 
     caught: int
     bad: int

@@ -158,12 +158,7 @@ def completed(
     *,
     fill_first: bool = False,
 ) -> tuple[int, ...]:
-    """A selection with these candidates, as far as the goals do not speak against them; it may miss the limits.
-
-    Args:
-        rule: by which candidates are taken until enough is caught.
-        fill_first: where it counts what is left out, whether candidates that spare others come before that.
-    """
+    """A selection with these candidates, as far as the goals do not speak against them; it may miss the limits."""
     open_candidates = list(reduction.columns)
     selection = list(chosen)
     if task.counts_left_out and fill_first:

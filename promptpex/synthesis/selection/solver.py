@@ -114,13 +114,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search ended with.
-
-    Attributes:
-        chosen: the variables among the binaries that are 1; None where no solution is known.
-        bound: no solution has a lower objective; minus infinity where nothing is proven.
-        infeasible: whether it is proven that there is no solution.
-    """
+    """What a search ended with."""
 
     chosen: tuple[int, ...] | None
     bound: float

@@ -25,17 +25,7 @@ _CULLING = ("always-errs", "same-results")
 
 @dataclass(frozen=True)
 class BoardSources:
-    """What the page is made of.
-
-    Attributes:
-        synthesis, rules: as the files have them.
-        pool: the outputs that people grade.
-        book: their grades, on all criteria, those that are set aside too.
-        matrix: what the candidates that take part say of the outputs.
-        asked: what authors were asked.
-        unanswered: why the judge gave no answer to the questions of a candidate, by its id.
-        arriving: the ids of candidates that stand in no file yet, since the author is still writing.
-    """
+    """What the page is made of."""
 
     synthesis: Synthesis
     rules: Sequence[Rule]
