@@ -116,14 +116,6 @@ def test_assertion_files_in_every_shape(text: str, tmp_path: Path, capsys: pytes
     assert [row["status"] for row in lines(capsys.readouterr().out)] == ["pass", "fail"]
 
 
-def test_a_rows_vars_stand_over_those_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "assertions.yaml"
-    path.write_text("vars: {w: hello, v: '!'}\nassert: [{type: equals, value: '{{w}}{{v}}'}]\n", encoding="utf-8")
-    rows = rows_file(tmp_path, [{"output": "hello!"}, {"output": "bye!", "vars": {"w": "bye"}}])
-    assert run_cli(["check", str(rows), "--assertions", str(path), "--json"]) == 0
-    assert [row["status"] for row in lines(capsys.readouterr().out)] == ["pass", "pass"]
-
-
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -174,22 +166,6 @@ def test_bad_rows_are_refused_with_file_and_line(
     checks.write_text("- {type: contains, value: a}\n", encoding="utf-8")
     assert run_cli(["check", str(path), "--assertions", str(checks), "--json"]) == 2
     assert str(path) + message in capsys.readouterr().err
-
-
-def test_rows_without_assertions_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = rows_file(tmp_path, [{"id": "a", "output": "hello"}])
-    assert run_cli(["check", str(path)]) == 2
-    assert f"{path}:1: the row has no assertions" in capsys.readouterr().err
-    assert run_cli(["check", str(tmp_path / "missing.jsonl")]) == 2
-
-
-def test_csv_columns_are_variables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_text('id,output,word,cost\nr1,"the fox,\nruns",fox,0.1\nr2,,cat,\n', encoding="utf-8")
-    checks = tmp_path / "a.yaml"
-    checks.write_text("- {type: contains, value: '{{word}}'}\n- {type: cost, threshold: 1}\n", encoding="utf-8")
-    assert run_cli(["check", str(path), "--assertions", str(checks), "--json"]) == 1
-    assert [row["status"] for row in lines(capsys.readouterr().out)] == ["pass", "fail"]
 
 
 def test_a_run_folder_brings_its_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,13 +219,6 @@ def test_csv_and_junit_hold_hostile_texts(tmp_path: Path, capsys: pytest.Capture
     assert len(list(root.iter("testcase"))) == len(HOSTILE)
     assert run_cli(["check", str(path)]) == 1
     assert "\x1b" not in capsys.readouterr().out
-
-
-def test_out_writes_a_file_and_makes_its_folder(tmp_path: Path) -> None:
-    path = rows_file(tmp_path, [{"id": 1, "output": "x", "assert": []}])
-    target = tmp_path / "new" / "out.jsonl"
-    assert run_cli(["check", str(path), "--json", "--out", str(target)]) == 0
-    assert lines(target.read_text(encoding="utf-8"))[0]["status"] == "pass"
 
 
 def test_a_file_that_cannot_be_read_leaves_no_half_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,13 +284,3 @@ def test_templates_of_assertions_that_name_each_other_end(tmp_path: Path, capsys
         (tmp_path / "checks.yaml").write_text(text, encoding="utf-8")
         assert run_cli(["check", str(path), "--assertions", str(tmp_path / "checks.yaml"), "-q"]) == 2
         assert "an assert-set cannot stand inside an assert-set" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("threshold", ["9" * 400, ".inf", ".nan", "-.inf", "much"])
-def test_a_files_threshold_is_a_number_in_range(
-    threshold: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, checks = rows_file(tmp_path, [{"output": "x"}]), tmp_path / "checks.yaml"
-    checks.write_text(f"assert: [{{kind: contains, value: x}}]\nthreshold: {threshold}\n", encoding="utf-8")
-    assert run_cli(["check", str(path), "--assertions", str(checks), "-q"]) == 2
-    assert "checks.yaml:2: the threshold must be a number" in capsys.readouterr().err

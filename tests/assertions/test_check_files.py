@@ -69,12 +69,6 @@ def test_a_cluster_prints_what_one_process_does(ray: str, logs: Path, capsys: py
     assert wrong[2].startswith(f"promptpex: logs/b.jsonl:{3 * CHUNK + 1}: the line is not valid JSON")
 
 
-def test_a_single_files_rows_are_called_by_their_lines(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = check(capsys, "logs/a.jsonl.gz")
-    assert code == 1
-    assert [json.loads(line)["id"] for line in out.splitlines()] == list(range(1, 8))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -6,20 +6,12 @@ from typing import Any
 
 import pytest
 
-from promptpex.assertions import KIND_NAMES, check, compile_checks, registry
+from promptpex.assertions import check, compile_checks
 from promptpex.core.errors import CheckError
-from promptpex.core.records import Check
-from promptpex.llm.names import parse_model
 
 
 def status(output: Any, assertion: dict[str, Any], **more: Any) -> str:
     return check(output, [assertion], **more).status
-
-
-def test_every_name_has_its_kind() -> None:
-    for name in KIND_NAMES:
-        if name != registry.SET:
-            assert registry.kind(name).name == name
 
 
 @pytest.mark.parametrize(
@@ -74,14 +66,6 @@ def test_a_strict_compile_says_what_is_wrong_in_one_sentence(assertion: dict[str
         assert problem in message
 
 
-def test_records_and_mappings_are_the_same() -> None:
-    record = Check(kind="not-regex", value="b+", metric="m", weight=2)
-    plain = {"type": "not-regex", "value": "b+", "metric": "m", "weight": 2}
-    assert check("abc", [record]) == check("abc", [plain])
-    nested = Check(kind="assert-set", asserts=(Check(kind="contains", value="a"),), threshold=0.5)
-    assert check("abc", [nested]).status == "pass"
-
-
 def test_a_row_is_fail_before_unscored_before_pass() -> None:
     passing: dict[str, Any] = {"kind": "contains", "value": "a"}
     failing: dict[str, Any] = {"kind": "contains", "value": "z"}
@@ -112,10 +96,6 @@ def test_metrics_are_weighted_means() -> None:
         vars={"m": "tone"},
     )
     assert report.named_scores == {"tone": 0.75, "set": 1.0, "in": 1.0}
-
-
-def test_no_output_is_unscored() -> None:
-    assert check(None, [{"kind": "contains", "value": "a"}]).unscored == "no-output"
 
 
 @pytest.mark.parametrize(
@@ -177,12 +157,6 @@ def test_kinds(assertion: dict[str, Any], output: str, expected: str) -> None:
     assert status(output, assertion) == expected
 
 
-def test_transform_comes_first() -> None:
-    assertion = {"kind": "equals", "value": "B", "transform": "output.split(' ')[1].toUpperCase()"}
-    assert status("a b", assertion) == "pass"
-    assert check("a b", [{**assertion, "transform": "nope"}]).unscored == "script-error"
-
-
 def test_billion_laughs_in_a_schema_text_is_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
@@ -203,10 +177,3 @@ def test_half_a_character_is_found_as_javascript_finds_it() -> None:
     assert status("👍", {"kind": "contains", "value": "\ud83d"}) == "pass"
     assert status("no thumb", {"kind": "contains", "value": "\ud83d"}) == "fail"
     assert status("\u3dd8\u00d8", {"kind": "contains", "value": "\ud83d"}) == "fail"
-
-
-def test_an_unknown_perplexity_says_that_not_every_provider_gives_what_it_needs() -> None:
-    report = check("x", [{"kind": "perplexity", "threshold": 9}])
-    assert report.unscored == "no-logprobs"
-    assert "not every provider gives them" in report.reason
-    assert parse_model("openai/m?logprobs=true").params.logprobs is True

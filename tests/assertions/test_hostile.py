@@ -239,13 +239,6 @@ def test_variables_inside_of_variables_make_a_bounded_text() -> None:
     assert value_templates.prepared({"c": "{{d}} {{e}}", "d": "so {{f}}", "f": [1, 2]})["c"] == "so 1,2 {{e}}"
 
 
-def test_a_large_template_is_rendered() -> None:
-    template = "{% for a in range(50000) %}{{ a }},{% endfor %}"
-    assert check("x", [{"kind": "equals", "value": template}]).status == "fail"
-    assert len(value_templates.render(template, {})) == 288_890
-    assert value_templates.render("{{ name|trim }}", {"name": "x" * 1_000_000}) == "x" * 1_000_000
-
-
 def test_a_schema_that_branches_without_end_runs_out_of_time() -> None:
     twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
     schema = {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "number"}}}
@@ -267,26 +260,12 @@ def test_many_items_are_unique_or_not_in_proportion() -> None:
     assert check([{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}], schema).status == "fail"
 
 
-def test_texts_too_long_to_be_compared_are_unscored() -> None:
-    assert check("a" * 1_000_000, [{"kind": "levenshtein", "value": "b" * 1_000_000}]).unscored == "timeout"
-
-
 def test_a_value_that_nests_without_end_is_unscored() -> None:
     value: Any = 1
     for _ in range(5000):
         value = {"a": value}
     for kind in ("equals", "is-json", "word-count"):
         assert check("{}", [{"kind": kind, "value": value}]).status == "unscored"
-
-
-def test_json_is_found_after_much_that_is_not() -> None:
-    assert check('{ "a": ' * 500 + "x" * 10_000 + ' {\n "b": [1]}', [{"kind": "contains-json"}]).status == "pass"
-    assert check('{a} [x] "' * 2000 + '[ -1, {"b": null}]', [{"kind": "contains-json"}]).status == "pass"
-
-
-def test_sentences_after_marks_without_words() -> None:
-    text = "... Mr. Fox ran! (He did?) . . . Yes... no"
-    assert check(text, [{"kind": "word-count", "value": 4, "unit": "sentences"}]).status == "pass"
 
 
 def test_nesting_without_end_is_survived() -> None:

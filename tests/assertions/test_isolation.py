@@ -3,14 +3,12 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from promptpex.assertions import check
-from promptpex.assertions.javascript import v8, v8_worker
-from promptpex.assertions.javascript.v8_worker import MAX_KEPT, NEEDS_ITS_OWN
+from promptpex.assertions.javascript import v8
 from tests.assertions.little_time import little_time
 
 FIRST, SECOND, THIRD = "one", "two", "three"
@@ -228,28 +226,8 @@ FROZEN = "return [Math, JSON, Intl, [].values(), Object].filter((one) => Object[
 """How many of five are frozen, which they are in a lasting context alone, but for the iterator."""
 
 
-def test_the_lasting_context_is_used_from_the_second_output_on() -> None:
-    assert [answer["score"] for answer in answers(FROZEN)] == [0, 4, 4, 4]
-
-
 def test_a_script_that_cannot_live_with_the_lasting_context_gets_one_of_its_own_each_time() -> None:
     assert [answer["score"] for answer in answers(f"const o = {{}}; o.toString = 1; {FROZEN}")] == [0, 0, 0, 0]
-
-
-def test_few_lasting_contexts_are_kept() -> None:
-    worker = v8_worker.V8Worker()
-    packed = json.dumps({"output": "x", "context": {}})
-    request = {"op": "run", "mode": "verdict", "packed": packed, "seconds": 5, "memory": 128_000_000}
-    for number in range(2 * MAX_KEPT):
-        bodies = [request | {"body": f"return {number} < 3"}] * 2
-        assert [worker.answer(body)["pass"] for body in bodies] == [number < 3] * 2
-    assert len(worker._frozen._contexts) == MAX_KEPT
-
-
-def test_hidden_words_are_found() -> None:
-    assert NEEDS_ITS_OWN.search("return this.x")
-    assert NEEDS_ITS_OWN.search(r"return \u0074his.x")
-    assert not NEEDS_ITS_OWN.search("const f = (a) => a.thistle; return context.vars.name === f(output)")
 
 
 def test_endless_work_in_the_lasting_context_is_stopped() -> None:

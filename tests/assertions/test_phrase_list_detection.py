@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.assertions.authored_checks import guessed_phrases, is_exclusion
+from promptpex.assertions.authored_checks import guessed_phrases
 from promptpex.core.records import Check
 
 STATED = 'Do not apologise, or say sorry. Never say "I can’t help".'
@@ -30,13 +30,3 @@ STATED = 'Do not apologise, or say sorry. Never say "I can’t help".'
 def test_phrases_that_nobody_names_are_guesses(kind: str, value: Any, guessed: Any) -> None:
     phrases = guessed_phrases(Check(kind=kind, value=value), STATED)
     assert phrases == guessed or len(phrases) == guessed
-
-
-def test_the_parts_of_a_set_count() -> None:
-    inside = (Check(kind="not-contains", value="pardon"), Check(kind="not-contains", value="my bad"))
-    assert guessed_phrases(Check(kind="assert-set", asserts=inside), STATED) == ("pardon", "my bad")
-
-
-@pytest.mark.parametrize(("rule", "expected"), [("It doesn't apologise.", True), ("It names nobody.", False)])
-def test_exclusions_are_told_by_their_words(rule: str, expected: bool) -> None:
-    assert is_exclusion(rule) is expected

@@ -90,37 +90,11 @@ def test_what_is_a_verdict_follows_promptfoo(code: str, status: str, score: floa
     assert (result.status, result.score) == (status, score), result.reason
 
 
-def test_a_threshold_bounds_numbers_and_named_scores_are_collected() -> None:
-    assert run("0.4", about={"threshold": 0.5}).status == "fail"
-    assert run("0.6", about={"threshold": 0.5}).status == "pass"
-    report = check_output(
-        "x", [{"kind": "python", "value": "{'pass': True, 'score': 1, 'named_scores': {'tone': 0.5}}"}]
-    )
-    assert report.named_scores == {"tone": 0.5}
-
-
 def test_a_function_of_the_paper_is_judged_by_truth() -> None:
     head = "import re\ndef verdict(example, prompt, response):\n    return "
     assert run(head + "re.search('lamp', response)").status == "pass"
     assert run(head + "re.search('sofa', response)").status == "fail"
     assert run(head + "''").status == "fail"
-
-
-def test_not_turns_a_verdict_but_not_what_is_none() -> None:
-    def negated(code: str) -> str:
-        return check_output(ANSWER, [{"kind": "not-python", "value": code}]).results[0].status
-
-    assert (negated("'sofa' in output"), negated("'lamp' in output"), negated("[1]")) == ("pass", "fail", "fail")
-
-
-def test_a_structured_output_arrives_as_data_and_as_text() -> None:
-    assert run("output['items'][0] == 'é'", {"items": ["é"]}).status == "pass"
-    assert run("def f(example, prompt, response):\n    return response == '{\"a\":1}'", {"a": 1}).status == "pass"
-
-
-def test_a_transform_and_a_path_come_first() -> None:
-    assert run("output == 'SHOUT'", "shout", about={"transform": "output.toUpperCase()"}).status == "pass"
-    assert run("len(output) == 2", '{"items": ["ab", "cd"]}', about={"path": "items[]"}).status == "pass"
 
 
 def test_templates_are_filled_into_promptfoos_forms_and_not_into_functions() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.assertions import check, compile_checks, evaluator, questions_of, sees_prompt
+from promptpex.assertions import compile_checks, evaluator, questions_of, sees_prompt
 from promptpex.assertions.model import CheckReport
 from promptpex.core.errors import CheckError
 from promptpex.core.judge_questions import MAX_QUESTION, MAX_QUESTIONS, JudgeAnswer
@@ -26,13 +26,6 @@ def test_a_question_without_an_answer_is_left_open_and_named() -> None:
     assert (report.status, report.unscored, report.questions) == ("unscored", "needs-judge", ("Is it q1?",))
 
 
-@pytest.mark.parametrize(("kind", "answer", "status"), [("question", YES, "pass"), ("not-question", YES, "fail")])
-def test_an_answer_decides_a_question_and_gives_its_reason(kind: str, answer: JudgeAnswer, status: str) -> None:
-    report = evaluated("{{word}}?", kind, q1=answer)
-    assert (report.status, report.questions) == (status, ())
-    assert report.results[0].reason == "yes: it says so"
-
-
 def test_a_judge_that_gave_no_answer_leaves_it_open_for_its_own_reason() -> None:
     silent = JudgeAnswer(None, "the server did not answer", "judge-timeout", "fake/j")
     for kind, value in (("question", "q1?"), ("python", "ask('q1?')")):
@@ -48,13 +41,6 @@ def test_a_judge_that_gave_no_answer_leaves_it_open_for_its_own_reason() -> None
 def test_what_is_no_question_is_refused(value: object, message: str) -> None:
     with pytest.raises(CheckError, match=message):
         compile_checks([{"kind": "question", "value": value}])
-
-
-@pytest.mark.parametrize("key", ["transform", "path"])
-def test_a_question_looks_at_the_whole_output(key: str) -> None:
-    with pytest.raises(CheckError, match=f"it has no {key}"):
-        compile_checks([{"kind": "question", "value": "Is it?", key: "output"}])
-    assert check("{}", [{"kind": "question", "value": "Is it?", key: "output"}]).status == "unscored"
 
 
 PLAIN = "ask('q1?') and not ask('q2?')"
@@ -119,17 +105,6 @@ def test_what_code_may_ask_is_bounded(code: str, unscored: str) -> None:
     known = {f"q{n}": YES for n in range(MAX_QUESTIONS + 1)}
     report = evaluated(code, **known)
     assert report.unscored == unscored, report.reason
-
-
-def test_twenty_questions_are_put() -> None:
-    known = {f"q{n}": YES for n in range(MAX_QUESTIONS)}
-    assert evaluated(f"all([ask(f'q{{n}}?') for n in range({MAX_QUESTIONS})])", **known).status == "pass"
-
-
-def test_a_set_names_the_questions_of_its_parts() -> None:
-    inside = [{"kind": "question", "value": "q1?"}, {"kind": "python", "value": "ask('q2?')"}]
-    report = check("x", [{"kind": "assert-set", "assert": inside}, {"kind": "question", "value": "q1?"}])
-    assert report.questions == ("q1?", "q2?")
 
 
 def test_the_questions_of_checks_are_counted_by_their_text() -> None:

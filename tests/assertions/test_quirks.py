@@ -49,12 +49,6 @@ def test_a_score_that_is_not_finite_is_kept_as_a_row_without_score(script: str, 
     assert (report.status, report.score) == (expected, None)
 
 
-def test_references_inside_a_schema_are_resolved() -> None:
-    schema = {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "number"}}}
-    assert status('{"a": 1}', {"kind": "is-json", "value": schema}) == "pass"
-    assert status('{"a": "x"}', {"kind": "is-json", "value": schema}) == "fail"
-
-
 def test_schemas_that_share_an_id_do_not_disturb_each_other() -> None:
     schema = {"$id": "https://example.org/a", "type": "number"}
     assert [status("1", {"kind": "is-json", "value": schema}) for _ in range(2)] == ["pass", "pass"]
@@ -75,10 +69,6 @@ def test_a_schema_that_is_none_is_not_no_schema(value: Any) -> None:
 
 def test_negative_zero_is_zero() -> None:
     assert status('{"a": -0}', {"kind": "equals", "value": {"a": 0}}) == "pass"
-
-
-def test_equals_without_a_value_cannot_judge() -> None:
-    assert check("undefined", [{"kind": "equals"}]).unscored == "bad-value"
 
 
 def test_inherited_names_are_no_properties() -> None:
@@ -112,17 +102,9 @@ def test_throwing_null_is_a_throw() -> None:
     assert (report.status, report.unscored) == ("unscored", "script-error")
 
 
-def test_an_image_is_judged_as_given() -> None:
-    assert status("data:image/png;base64,AAAA", {"kind": "starts-with", "value": "data:image/"}) == "pass"
-
-
 def test_an_address_in_angle_brackets_is_no_html() -> None:
     assert status("email <a@b.co>", {"kind": "contains-html"}) == "fail"
     assert status("email <a@b.co> <b>now</b>", {"kind": "contains-html"}) == "pass"
-
-
-def test_a_list_variable_stays_one_row() -> None:
-    assert status("a,b", {"kind": "equals", "value": "{{l}}"}, vars={"l": ["a", "b"]}) == "pass"
 
 
 def test_dollar_signs_in_inserted_variables_are_plain() -> None:
@@ -147,11 +129,6 @@ def test_dollar_signs_in_inserted_variables_are_plain() -> None:
 def test_a_strict_compile_refuses_what_would_pass_or_fail_whatever_comes(assertion: dict[str, Any]) -> None:
     with pytest.raises(CheckError):
         compile_checks([assertion])
-
-
-def test_unknown_keys_give_a_warning() -> None:
-    compiled = compile_checks([{"kind": "contains", "value": "a", "caseSensitive": True}])
-    assert compiled.warnings == ("contains has no key 'caseSensitive'; it is ignored",)
 
 
 def test_environment_variables_stay_out_of_templates() -> None:

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from promptpex.assertions import check_inputs
-from promptpex.core.errors import CheckError
-from promptpex.core.records import Check, InputCheck, Output, Rule, TokenLogprob
+from promptpex.core.records import Check, InputCheck, Output, Rule
 from tests.assertions.checked_here import check_rules
 
 RULES = (
@@ -49,23 +48,6 @@ def test_the_fingerprint_is_that_of_the_checks() -> None:
     prints = [check_rules([rule], [output("a")], lambda _: {})[0].fingerprint for rule in (RULES[0], changed, reworded)]
     assert prints[0] != prints[1]
     assert prints[0] == prints[2]
-
-
-def test_errors_of_outputs_are_no_verdicts_of_code() -> None:
-    assert check_rules(RULES, [output(None, error="timed-out"), output("cut", error="truncated")], lambda _: {}) == []
-
-
-def test_logprobs_reach_perplexity() -> None:
-    rule = Rule(id="p", rule="Sure.", checks=(Check(kind="perplexity", threshold=2),))
-    sure = output("a", logprobs=(TokenLogprob(token="a", logprob=-0.1),))
-    assert check_rules([rule], [sure], lambda _: {})[0].status == "pass"
-    assert check_rules([rule], [output("a")], lambda _: {})[0].unscored == "no-logprobs"
-
-
-def test_a_bad_check_is_refused_with_its_rule() -> None:
-    rule = Rule(id="bad", rule="x", checks=(Check(kind="regex", value="("),))
-    with pytest.raises(CheckError, match=r"rule bad: .*does not compile"):
-        check_rules([rule], [], lambda _: {})
 
 
 def test_input_checks_judge_the_named_variable() -> None:

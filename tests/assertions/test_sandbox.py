@@ -40,10 +40,6 @@ def test_a_memory_bomb_ends_its_own_check_alone(script: str) -> None:
     assert run("output === 'x'").status == "pass"
 
 
-def test_endless_recursion_throws() -> None:
-    assert run("(function f() { return f() })()").unscored == "script-error"
-
-
 def test_a_patched_prototype_does_not_reach_the_next_script() -> None:
     assert (
         run("String.prototype.includes = () => true;\nglobalThis.left = 1;\nreturn output.includes('nothing')").status
@@ -111,12 +107,6 @@ def test_the_process_that_holds_v8_has_an_empty_environment() -> None:
         assert b"PATH=" not in file.read()
 
 
-def test_data_is_data() -> None:
-    """Quotes, templates and line ends in the output and in variables are never read as code."""
-    nasty = "'; throw 1; //`${x}`\u2028{{ 7*7 }}\n\"\\"
-    assert run("output === context.vars.same && output.length > 3", nasty, same=nasty).status == "pass"
-
-
 def test_the_script_gets_its_own_copy() -> None:
     output = {"a": [1]}
     run("output.a.push(2);\ncontext.vars.list.push(3);\nreturn true", output, list=[1])
@@ -126,10 +116,6 @@ def test_the_script_gets_its_own_copy() -> None:
 def test_promises_and_timers_settle_without_waiting() -> None:
     report = run("return new Promise((settle) => {\n  setTimeout(() => settle(0.25), 60000);\n});")
     assert (report.status, report.score) == ("pass", 0.25)
-
-
-def test_a_promise_that_nothing_settles_is_named() -> None:
-    assert run("new Promise(() => {})").unscored == "script-error"
 
 
 def test_an_endless_chain_of_timers_runs_out_of_time() -> None:
@@ -165,11 +151,6 @@ def test_a_hanging_pattern_does_not_take_its_neighbours_along() -> None:
 def test_patterns_too_large_for_v8_are_refused() -> None:
     report = check("x", [{"kind": "regex", "value": "(" * 100_000 + ")" * 100_000}])
     assert (report.status, report.unscored) == ("unscored", "bad-pattern")
-
-
-async def test_works_inside_a_running_event_loop() -> None:
-    assert run("true").status == "pass"
-    assert check("abc", [{"kind": "regex", "value": "^a"}]).status == "pass"
 
 
 def test_a_v8_that_is_killed_from_outside_costs_no_verdict() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -62,40 +61,11 @@ def test_the_search_ends_at_the_repository(tmp_path: Path) -> None:
     assert find_file(inner) is None
 
 
-def test_a_named_file_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such settings file"):
-        _load(tmp_path, {"config": tmp_path / "none.toml"})
-
-
 def test_a_preset_fills_only_what_nobody_set(tmp_path: Path) -> None:
     resolved = _load(tmp_path, {"effort": "high", "repeats": 1}, PROMPTPEX_CASES_PER_RULE="2")
     assert (resolved.settings.repeats, resolved.settings.cases_per_rule) == (1, 2)
     assert resolved.settings.inverse_cases == EFFORT["high"]["inverse_cases"]
     assert (resolved.origins["inverse_cases"], resolved.origins["repeats"]) == ("preset high", "flag")
-
-
-def test_presets_only_ever_add_work() -> None:
-    default = {name: getattr(Settings(), name) for name in EFFORT["min"]}
-    rows = [EFFORT["min"], EFFORT["low"], default, EFFORT["medium"], EFFORT["high"]]
-    for less, more in pairwise(rows):
-        assert all(less[name] <= more[name] for name in less)
-        assert less != more
-    assert all(row["checks"] for row in rows), "no level takes code away that decides for nothing"
-    assert EFFORT["high"]["max_rules"] > 50
-
-
-@pytest.mark.parametrize("role", ["MODELS", "AUTHOR", "JUDGE"])
-def test_a_variable_that_names_nobody_is_an_error(tmp_path: Path, role: str) -> None:
-    """As in a build whose own variable is missing: promptpex would choose for itself whom to ask."""
-    with pytest.raises(ConfigError, match=f"PROMPTPEX_{role}: it names no model"):
-        _load(tmp_path, None, **{f"PROMPTPEX_{role}": " "})
-    assert _load(tmp_path, PROMPTPEX_API_BASE="").settings.api_base is None
-
-
-def test_a_list_is_asked_for_in_plain_words(tmp_path: Path) -> None:
-    _file(tmp_path, 'samples = "rows.csv"\n')
-    with pytest.raises(ConfigError, match="samples: it should be a list, such as"):
-        _load(tmp_path)
 
 
 @given(
@@ -143,11 +113,6 @@ def test_a_bad_variable_and_a_bad_flag_are_named(tmp_path: Path) -> None:
     assert "local-gateway-1" not in resolved.model_dump_json()
 
 
-def test_an_unknown_variable_warns(tmp_path: Path) -> None:
-    warnings = _load(tmp_path, PROMPTPEX_SEEDS="1").warnings
-    assert warnings == ("PROMPTPEX_SEEDS is not a setting; did you mean 'PROMPTPEX_SEED'?",)
-
-
 def test_tables_lists_and_prices(tmp_path: Path) -> None:
     _file(
         tmp_path,
@@ -162,16 +127,6 @@ def test_tables_lists_and_prices(tmp_path: Path) -> None:
     assert settings.prices == {"my/model": Price(1.0, 2.5)}
     assert settings.scenarios[0].fixed == {"tone": "x"}
     assert settings.pull
-
-
-def test_an_empty_file_sets_nothing(tmp_path: Path) -> None:
-    _file(tmp_path, "\n")
-    assert _load(tmp_path).settings == Settings()
-
-
-def test_what_shapes_a_run_is_part_of_the_settings() -> None:
-    assert set(Settings().shaping()) < set(Settings().to_dict())
-    assert Settings(seed=1).shaping() != Settings().shaping()
 
 
 @pytest.fixture

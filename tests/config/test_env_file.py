@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptpex.config import load
-from promptpex.config.env_file import LONGEST_FILE, MOST_ENTRIES, in_environment, read_env_file
+from promptpex.config.env_file import LONGEST_FILE, in_environment, read_env_file
 from promptpex.llm.providers.prices import key_variable, known_providers
 
 KEY = "canary-of-a-file-93"
@@ -91,17 +91,6 @@ def test_the_environment_is_not_overridden_under_any_name(
     assert dict(read_env_file(env_file(f"{written}={KEY}\n")).keys) == {}
 
 
-def test_nothing_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLAIN", "a-secret-of-the-user")
-    assert read_env_file(env_file("OPENAI_API_KEY=x-${PLAIN}-$PLAIN\n")).keys == {"OPENAI_API_KEY": "x-${PLAIN}-$PLAIN"}
-
-
-def test_a_variable_that_the_user_named_for_a_key_is_taken() -> None:
-    path = env_file(f"QWEN_API_KEY={KEY}\nPROMPTPEX_API_KEY={KEY}\nPATH={KEY}\n")
-    given = read_env_file(path, further=("QWEN_API_KEY", "PROMPTPEX_API_KEY", "PATH"))
-    assert dict(given.keys) == {"QWEN_API_KEY": KEY}
-
-
 def test_the_nearest_file_of_the_project_counts_and_none_beyond() -> None:
     env_file("", "../.env")
     assert file_in_force("a/b") is None
@@ -137,11 +126,6 @@ def test_what_is_no_key_or_no_text_is_said_without_its_value(text: bytes, senten
     assert dict(given.keys) == {}
     assert sentence in given.notices[0]
     assert "canary" not in given.notices[0]
-
-
-def test_a_file_of_many_entries_is_read_to_its_limit() -> None:
-    path = env_file("A=1\n" * MOST_ENTRIES + f"OPENAI_API_KEY={KEY}\n")
-    assert dict(read_env_file(path).keys) == {}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)

@@ -96,17 +96,6 @@ def test_a_mistake_is_named_with_its_line_and_repeats_no_key(entry: str, sentenc
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["openai", "gpt-4o-mini", "none", '"a b"'])
-def test_a_name_that_is_taken_is_refused(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"another name|cannot be the name"):
-        project(f'[models.{name}]\nmodel = "openai/x"\n')
-
-
-def test_a_name_means_one_model_in_all_roles() -> None:
-    with pytest.raises(ConfigError, match="The name a is given to openai/x and to openai/y"):
-        load({"models": ["a=openai/x"], "judge": ["a=openai/y"]}, start=Path.cwd(), env={})
-
-
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [("replay/../out.jsonl", "outside the project"), ("embedded/hf:a/b/c.gguf", "would be downloaded")],

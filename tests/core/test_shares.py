@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import click
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.config import Settings
 from promptpex.core.errors import InputError
 from promptpex.core.shares import share
-from tests.cli.commands import commands
-
-SHARES = (
-    "--tolerance",
-    "--confidence",
-    "--max-regression",
-    "--regression-margin",
-    "--second-opinions",
-    "--coverage",
-    "--ffr",
-)
 
 
 @given(st.integers(0, 10_000))
@@ -38,12 +25,3 @@ def test_a_share_is_exactly_what_is_written(hundredths: int) -> None:
 def test_anything_else_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InputError, match=r"is not a share: write 10% or 0\.1"):
         share(text)
-
-
-def test_every_option_that_takes_a_share_takes_percent() -> None:
-    options = [(name, one) for name, command in commands() for one in command.params if one.opts[-1] in SHARES]
-    assert {one.opts[-1] for _, one in options} == set(SHARES)
-    for name, one in options:
-        assert one.make_metavar(click.Context(click.Command(name))) in ("SHARE",), name
-        seen = CliRunner().invoke(click.Command(name, params=[one], callback=lambda **_: None), [one.opts[-1], "10%"])
-        assert seen.exit_code == 0, (name, one.opts, seen.output)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import ConfigError
-from promptpex.core.store_address import NO_PASSWORD, PARAMETERS, is_address, parse_address, server_at
+from promptpex.core.store_address import NO_PASSWORD, is_address, parse_address, server_at
 
 GOOD = [
     "postgresql://",
@@ -35,21 +35,6 @@ def test_an_address_means_what_libpq_takes_it_for(address: str) -> None:
     conninfo = pytest.importorskip("psycopg.conninfo")
     assert is_address(address)
     assert parse_address(address).parameters == conninfo.conninfo_to_dict(address)
-
-
-def test_every_parameter_is_one_of_libpqs() -> None:
-    psycopg = pytest.importorskip("psycopg")
-    known = {each.keyword.decode() for each in psycopg.pq.Conninfo.get_defaults()}
-    assert known >= PARAMETERS
-    left_out = known - PARAMETERS
-    assert {"password", "sslpassword"} <= left_out
-
-
-def test_our_own_parameters_do_not_go_to_libpq() -> None:
-    address = parse_address("postgresql://host/db?schema=team%20a&sslmode=require")
-    assert address.schema == "team a"
-    assert address.parameters == {"host": "host", "dbname": "db", "sslmode": "require"}
-    assert parse_address("postgresql://h").schema == "promptpex"
 
 
 @pytest.mark.parametrize(

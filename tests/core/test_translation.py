@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 
 from promptpex.core.translation import (
     English,
-    Key,
     day,
     digits,
     from_data,
     language,
     languages,
     reading_in,
-    shown,
     speak,
     spoken,
     stored,
@@ -100,13 +98,6 @@ def test_texts_in_another_language(vietnamese: Catalogue) -> None:
         assert (tr("new"), tr("unsure")) == ("new", "unsure")
         assert (digits("1,234.5"), day(datetime(2026, 11, 2))) == ("1.234,5", "2/11/2026")
     assert tr("{model} is best.", model="m") == "m is best."
-
-
-def test_a_key_is_shown_in_the_language_of_the_moment(vietnamese: Catalogue) -> None:
-    key = Key("{model} is best.")
-    with reading_in(vietnamese):
-        assert key.tr(model="m") == "Tốt nhất là m."
-        assert [shown(text) for text in (key, "{model} is best.")] == ["Tốt nhất là {model}.", "{model} is best."]
 
 
 def test_a_language_is_that_of_all_threads_and_a_block_is_of_its_own() -> None:

@@ -29,7 +29,6 @@ from tests.engines.jobs import (
     give_a_lambda,
     ignore_sigterm,
     kept,
-    open_forty,
     process_of,
     refuse_forty,
     until,
@@ -81,12 +80,6 @@ async def test_an_exception_of_the_job_arrives_as_it_is(engine: Engine) -> None:
     with pytest.raises(SpecError) as caught:
         await engine.map(FunctionJob(refuse_forty), range(100))
     assert str(caught.value) == "x.yaml:40: forty is refused"
-
-
-@engines_here
-async def test_an_error_of_the_system_is_the_jobs_own(engine: Engine) -> None:
-    with pytest.raises(FileNotFoundError):
-        await engine.map(FunctionJob(open_forty), range(100))
 
 
 @every_engine
@@ -144,17 +137,6 @@ async def test_cancelling_ends_what_runs(engine: Engine, tmp_path: Path) -> None
         await running
     assert {lines[-1] for lines in journal.lines() if lines} == {"closed"}, "what was opened is closed"
     await until(lambda: not any(_alive(process) for process in journal.processes() if process != os.getpid()))
-
-
-async def test_processes_share_the_work_and_are_gone_afterwards() -> None:
-    used = set(await ProcessEngine(2, chunk=1).map(FunctionJob(process_of), range(200)))
-    assert os.getpid() not in used
-    assert not any(_alive(process) for process in used)
-
-
-async def test_a_process_that_dies_is_named() -> None:
-    with pytest.raises(EngineError, match="a worker process died"):
-        await ProcessEngine(2, chunk=5).map(FunctionJob(die_at_forty), range(100))
 
 
 async def test_a_process_that_dies_ends_a_stream_after_the_results_before_it() -> None:

@@ -8,15 +8,6 @@ import pytest
 from promptpex.engines import for_each, run_all
 
 
-async def test_results_come_in_the_order_of_the_items() -> None:
-    async def late(number: int) -> int:
-        await asyncio.sleep((7 - number) * 0.002)
-        return number * number
-
-    assert await run_all(late, range(7)) == [0, 1, 4, 9, 16, 25, 36]
-    assert await run_all(late, []) == []
-
-
 @pytest.mark.parametrize("alive", [1, 3, 40])
 async def test_no_more_jobs_are_alive_than_allowed(alive: int) -> None:
     now, most = 0, 0
@@ -60,20 +51,6 @@ async def test_the_first_exception_ends_the_others() -> None:
     with pytest.raises(ValueError, match="forty"):
         await run_all(job, range(100))
     assert sorted(ended) == [number for number in range(100) if number != 40]
-
-
-async def test_the_first_jobs_go_on_before_the_last_begin() -> None:
-    """What they send is on its way while others are still being prepared."""
-    begun, sent_before_the_last = 0, 0
-
-    async def job(number: int) -> None:
-        nonlocal begun, sent_before_the_last
-        begun += 1
-        await asyncio.sleep(0)
-        sent_before_the_last += begun < 500
-
-    await run_all(job, range(500))
-    assert sent_before_the_last > 250
 
 
 async def test_items_are_taken_when_they_are_begun_and_nothing_is_kept_of_them() -> None:

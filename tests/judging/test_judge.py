@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 from promptpex.core.errors import TimedOut
-from promptpex.core.records import Request
 from promptpex.judging.judge import Judge, Judging
 from promptpex.llm.fake import FakeClient
 from tests.samples import asked, output, prompt, role_model, spec
@@ -25,18 +24,6 @@ async def test_only_the_rules_that_code_does_not_decide_are_asked_about() -> Non
     assert "one word" not in asked(client.requests[0])
 
 
-async def test_all_rules_are_judged_when_agreement_is_wanted() -> None:
-    says = {"r1": {"reason": "", "verdict": "fail"}, "r2": {"reason": "", "verdict": "pass"}}
-    one, _ = judge(says, Judging(all_rules=True))
-    assert [(v.rule, v.status) for v in await one.judge(output(), INPUTS)] == [("r1", "fail"), ("r2", "pass")]
-
-
-async def test_the_input_is_shown_when_asked_for() -> None:
-    one, client = judge({"r2": {"reason": "", "verdict": "pass"}}, Judging(sees_input=True))
-    await one.judge(output(), INPUTS)
-    assert "SECRET-INPUT" in asked(client.requests[0])
-
-
 async def test_a_judge_that_cannot_be_read_is_unscored_never_a_pass() -> None:
     for reply in ("", "I think it passes", {"r2": {"verdict": "maybe"}}, {}, TimedOut("late")):
         one, _ = judge(reply)
@@ -44,14 +31,6 @@ async def test_a_judge_that_cannot_be_read_is_unscored_never_a_pass() -> None:
         assert verdict.status == "unscored"
         assert verdict.unscored is not None
         assert verdict.unscored.startswith("judge-")
-
-
-async def test_a_repair_turn_is_enough() -> None:
-    replies = iter(["not json", {"r2": {"reason": "ok", "verdict": "pass"}}])
-    one, client = judge(lambda request: next(replies))
-    (verdict,) = await one.judge(output(), INPUTS)
-    assert verdict.status == "pass"
-    assert len(client.requests) == 2
 
 
 async def test_prompt_mode_judges_the_whole_prompt_without_the_input() -> None:
@@ -77,22 +56,6 @@ async def test_an_output_cannot_close_its_fence_or_speak_for_the_judge() -> None
     assert fence != mark
     assert text.count(f"</output-{fence}>") == 1
     assert "{{ 7 * 7 }}" in text
-
-
-async def test_nothing_is_asked_where_code_decides_everything() -> None:
-    code_only = spec().replace(rules=spec().rules[:1])
-    voice, client = role_model(lambda request: "")
-    assert await Judge(voice, prompt(), code_only).judge(output(), INPUTS) == []
-    assert client.requests == []
-
-
-async def test_the_fingerprint_tells_judges_and_modes_apart() -> None:
-    def reply(request: Request) -> Any:
-        return {}
-
-    one, _ = judge(reply)
-    other, _ = judge(reply, Judging(mode="prompt"))
-    assert one.fingerprint() != other.fingerprint()
 
 
 async def test_all_that_shapes_a_verdict_is_in_the_fingerprint() -> None:

@@ -48,17 +48,3 @@ async def test_a_judge_that_cannot_be_read_leaves_the_output_unscored() -> None:
         judge, _ = judge_that_says(reply)
         verdict = await judge.compare(output("scarlet"), INPUTS, ["red", "crimson"])
         assert (verdict.status, verdict.unscored) == ("unscored", code)
-
-
-async def test_a_long_reason_is_cut_and_the_verdict_kept() -> None:
-    judge, shown = judge_that_says({"differences": "x" * 5000, "verdict": "different"})
-    verdict = await judge.compare(output("scarlet"), INPUTS, ["red", "crimson"])
-    assert verdict.status == "fail"
-    assert len(shown) == 1
-
-
-def test_the_fingerprint_knows_the_note_and_the_model() -> None:
-    judge, _ = judge_that_says({})
-    other = MatchJudge(role_model(lambda _: {}, "fake/other")[0], judge.intent, judge.instructions)
-    prints = {one.fingerprint() for one in (judge, other, MatchJudge(judge.role_model, judge.intent))}
-    assert len(prints) == 3

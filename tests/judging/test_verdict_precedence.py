@@ -25,12 +25,6 @@ def test_a_judge_beside_code_that_decides_does_not_count() -> None:
     assert outcome_of(weighed).status == "pass"
 
 
-def test_both_count_where_code_decides_in_part() -> None:
-    partly = spec().replace(rules=(spec().rules[0].replace(decides="partly"), spec().rules[1]))
-    weighed = weigh(partly, [verdict("pass", "r1", "check:word-count")], [[verdict("fail", "r1")]])
-    assert outcome_of(weighed).status == "fail"
-
-
 def test_a_pass_of_checks_that_decide_in_part_is_open_without_a_judge_and_a_fail_is_not() -> None:
     rules = (spec().rules[0].replace(decides="partly"), spec().rules[1], spec().rules[0].replace(id="r3"))
     code = [verdict(status, "r1", "check:word-count") for status in ("pass", "fail")]
@@ -45,12 +39,6 @@ def test_a_pass_of_checks_that_decide_in_part_is_open_without_a_judge_and_a_fail
     assert (verdicts_left[0].counts, verdicts_left[0].source) == (True, "check:word-count")
     assert "only in part" in verdicts_left[0].reason
     assert left_open(code, rules, asked={"r1"}) == code
-
-
-def test_several_judges_count_only_together() -> None:
-    weighed = weigh(spec(), [], [[verdict("pass")], [verdict("fail")], [verdict("fail")]])
-    assert [v.counts for v in weighed] == [False, False, False, True]
-    assert (weighed[-1].status, weighed[-1].source) == ("fail", "judges:majority")
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,6 @@ def test_the_plugin_loads_nothing_until_prompts_are_asked_for() -> None:
     assert not HEAVY & set(done.stdout.split())
 
 
-def test_nothing_is_collected_unless_prompts_are_asked_for(pytester: pytest.Pytester) -> None:
-    write_project(pytester.path)
-    result = pytester.runpytest_inprocess(*with_plugin("prompts"))
-    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-
-
 def test_each_case_on_each_model_is_a_test_whose_failure_says_rule_reason_input_and_output(
     pytester: pytest.Pytester,
 ) -> None:
@@ -182,16 +176,6 @@ def test_after_a_failure_that_ends_the_session_nothing_more_is_asked(
     assert {output.case for output in only_run(pytester.path).outputs} == {"t1", "t2"}
 
 
-def test_the_last_failures_are_asked_again_alone(pytester: pytest.Pytester, server: ScriptedServer) -> None:
-    write_project(pytester.path, models=of_server(server, "x"))
-    arguments = with_plugin("--promptpex", "-p", "no:xdist", "--promptpex-unscored=skip", "prompts", cache=True)
-    first = pytester.runpytest_inprocess(*arguments)
-    assert outcomes(first) == {"passed": 1, "failed": 1, "skipped": 1}
-    again = pytester.runpytest_inprocess(*arguments, "--lf")
-    assert outcomes(again) == {"failed": 1}
-    assert len(list(pytester.path.glob("results/colour/*"))) == 2
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("ending", [(), ("--maxfail=9",)], ids=["all at once", "one by one"])
 def test_workers_ask_everything_once_between_them(
@@ -228,16 +212,6 @@ def test_what_cannot_be_asked_is_one_sentence(pytester: pytest.Pytester) -> None
     (prompts / "colour.spec.yaml").unlink()
     assert result_of(pytester, "prompts").ret == pytest.ExitCode.NO_TESTS_COLLECTED
     result_of(pytester, "prompts/colour.md").stdout.fnmatch_lines(["*there is no spec*"])
-
-
-def test_a_budget_that_cannot_be_kept_is_an_error_of_each_test(
-    pytester: pytest.Pytester, server: ScriptedServer
-) -> None:
-    write_project(pytester.path, models=of_server(server, "x"), max_cost="0.5")
-    result = result_of(pytester, "prompts")
-    assert outcomes(result) == {"errors": 3}
-    result.stdout.fnmatch_lines(["*--max-cost cannot be kept*"])
-    assert not server.count
 
 
 def test_a_folder_that_cannot_be_written_fails_the_session(pytester: pytest.Pytester) -> None:

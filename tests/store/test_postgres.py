@@ -55,13 +55,6 @@ async def test_many_that_open_a_new_store_at_once_make_it_once(postgres: Cluster
     await asyncio.gather(*(store.close() for store in stores))
 
 
-async def test_a_store_that_is_not_wanted_is_not_made(postgres: Cluster) -> None:
-    address = postgres.address(schema="unmade")
-    with pytest.raises(StoreError, match="no store here yet"):
-        await open_at(address, make=False)
-    assert postgres.execute("SELECT count(*) FROM pg_namespace WHERE nspname = 'unmade'") == [(0,)]
-
-
 async def test_an_older_store_is_brought_forward_and_a_newer_one_is_refused(postgres: Cluster) -> None:
     """Version 1 had tables of claims, and more in the table that says what it is."""
     address = parse_address(postgres.address())
@@ -89,16 +82,6 @@ async def test_a_schema_of_another_program_is_left_alone(postgres: Cluster, tmp_
         await open_at(address.text)
     query = f"SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '{address.schema}'::regnamespace"
     assert postgres.execute(query) == [(1,)]
-
-
-async def test_names_of_schemas_and_databases_may_be_any(postgres: Cluster) -> None:
-    postgres.execute("CREATE DATABASE \"dữ liệu'; --\" ENCODING 'UTF8' TEMPLATE template0")
-    postgres.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
-    place = f"{SUPERUSER}@127.0.0.1:{postgres.port}"
-    await used(f"postgresql://{place}/dữ%20liệu%27%3B%20--?schema=%22ngăn%20%7Bs%7D")
-    await used(f"postgresql://{place}/latin")
-    await used(f"postgresql://{SUPERUSER}@[::1]:{postgres.port}/latin")
-    await used(f"postgresql://{SUPERUSER}@/latin?host={postgres.folder}&port={postgres.port}")
 
 
 async def test_who_may_not_is_told_what_is_missing(

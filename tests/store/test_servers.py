@@ -5,17 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-import click
-
-from promptpex.cli.commands.cache import command as cache
 from promptpex.core import store_address
 from promptpex.core.store_address import server_at
-
-
-def test_the_option_shows_how_the_address_of_each_begins() -> None:
-    assert isinstance(cache, click.Group)
-    options = {option.name: option for option in cache.commands["stats"].params if isinstance(option, click.Option)}
-    assert f"a file or {store_address.EXAMPLES} [" in str(options["store"].help)
 
 
 def test_no_server_is_named_elsewhere() -> None:

@@ -23,19 +23,3 @@ def test_the_collector_is_off_inside_and_afterwards_as_before(on: bool) -> None:
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled() is on
-
-
-@pytest.mark.parametrize("on", [True, False])
-def test_an_error_leaves_it_as_before(on: bool) -> None:
-    (gc.enable if on else gc.disable)()
-    with pytest.raises(KeyError), collector_paused():
-        raise KeyError
-    assert gc.isenabled() is on
-
-
-def test_as_a_decorator_it_works_for_every_call() -> None:
-    @collector_paused()
-    def is_on() -> bool:
-        return gc.isenabled()
-
-    assert [is_on(), gc.isenabled(), is_on(), gc.isenabled()] == [False, True, False, True]

@@ -38,10 +38,6 @@ def test_whatever_shapes_the_reply_shapes_the_id(change: dict[str, Any], known: 
     assert request.model_copy(update=change, deep=True).id == changed
 
 
-def test_the_stage_does_not() -> None:
-    assert BASE.replace(stage="judge").id == BASE.id
-
-
 def test_an_id_that_was_asked_for_leaves_the_request_as_it_was() -> None:
     one, other = BASE.model_copy(), BASE.model_copy()
     assert one.id

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from promptpex.store import SqliteStore
-from promptpex.store.sqlite.writer import LEASE_S, Owner, host_name, process_start
+from promptpex.store.sqlite.writer import LEASE_S, Owner, process_start
 from tests.llm.questions import request
 
 ID = request().id
@@ -87,16 +85,6 @@ def test_a_process_id_that_was_given_anew_is_another_process(database: sqlite3.C
     assert two.claim(database, [ID]) == {ID}
 
 
-def test_process_start_knows_the_living_from_the_dead() -> None:
-    if not sys.platform.startswith("linux"):
-        assert process_start(os.getpid()) is None
-        return
-    process = subprocess.Popen([sys.executable, "-c", "pass"])
-    process.wait()
-    assert process_start(os.getpid())
-    assert process_start(process.pid) is None
-
-
 async def test_a_beat_is_written_while_claims_are_held(tmp_path: Path) -> None:
     now = [0.0]
     async with SqliteStore(tmp_path / "store.db", monotonic=lambda: now[0]) as store:
@@ -107,16 +95,3 @@ async def test_a_beat_is_written_while_claims_are_held(tmp_path: Path) -> None:
         assert database.execute("SELECT beat FROM owners").fetchall() == [(1,)]
         database.close()
         await asyncio.sleep(0)
-
-
-@pytest.mark.parametrize("pid", ["\0", "../../x", b"\xff", -1, 1e300])
-async def test_an_owner_that_is_none_holds_nothing_up(tmp_path: Path, pid: object) -> None:
-    """A stranger's store may hold anything where a process's number belongs."""
-    path = tmp_path / "store.db"
-    async with SqliteStore(path) as store:
-        assert await store.claim("other")
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("INSERT INTO owners VALUES ('x', ?, ?, 'then', 0)", (host_name(), pid))
-        connection.execute("INSERT INTO claims VALUES ('a', 'x')")
-    async with SqliteStore(path) as store:
-        assert await store.claim("a")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.errors import StoreDamaged, StoreError, StoreReadOnly
+from promptpex.core.errors import StoreDamaged, StoreError
 from promptpex.core.records import Completion
 from promptpex.store import SqliteStore
 from promptpex.store.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, store_error
@@ -98,12 +98,6 @@ def test_a_value_too_large_to_be_read_is_named(tmp_path: Path) -> None:
     assert isinstance(error, StoreDamaged)
     assert "more than 256 MB" in str(error)
     assert "again" not in str(error)
-
-
-@pytest.mark.parametrize("name", [".", "/", ".."])
-def test_a_folder_is_no_store(name: str) -> None:
-    with pytest.raises(StoreReadOnly, match="is a folder; name a file"):
-        SqliteStore(Path(name))
 
 
 async def test_an_entry_nested_too_deep_to_be_read_is_named(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
 import sqlite3
 import stat
@@ -22,7 +21,6 @@ from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.structured import Structured
 from promptpex.store import SqliteStore
-from promptpex.store.sqlite.file import store_error
 from promptpex.store.sqlite.store import LOCK_POLL_S
 from tests.llm.questions import request
 
@@ -69,14 +67,6 @@ async def _any_text_comes_back(path: Path, text: str, answer: str) -> None:
         assert await store.verify() == []
 
 
-async def test_lone_surrogates_in_a_request_do_no_harm(tmp_path: Path) -> None:
-    asked = request("x\ud800y")
-    async with SqliteStore(tmp_path / "store.db") as store:
-        await put(store, asked)
-        assert (await anext(store.entries())).request == asked
-        assert await store.verify() == []
-
-
 async def test_the_folder_is_kept_out_of_git_and_the_file_is_private(tmp_path: Path) -> None:
     path = tmp_path / ".promptpex" / "store.db"
     async with SqliteStore(path) as store:
@@ -103,11 +93,6 @@ def _untracked(folder: Path) -> list[str]:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     status = ["git", "-C", str(folder), "status", "--porcelain", "-uall"]
     return sorted(subprocess.run(status, check=True, capture_output=True, text=True).stdout.split()[1::2])
-
-
-async def test_a_store_elsewhere_hides_nothing_of_its_folder(tmp_path: Path) -> None:
-    await SqliteStore(tmp_path / "fresh" / "store.db").close()
-    assert not (tmp_path / "fresh" / ".gitignore").exists()
 
 
 async def test_keys_are_not_written(tmp_path: Path) -> None:
@@ -228,12 +213,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
 
 
-def test_a_path_below_a_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreReadOnly, match="cannot be written"):
-        SqliteStore(tmp_path / "file" / "store.db")
-
-
 async def test_a_store_that_stays_locked_is_named_and_the_reply_is_written_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     store = SqliteStore(path, busy_timeout_s=0.05)
@@ -272,13 +251,6 @@ async def test_a_full_disk_is_named_and_what_was_committed_stays(tmp_path: Path)
     assert await store.get(request("kept").id) == ANSWER
     assert await store.verify() == []
     await store.close()
-
-
-def test_errors_of_the_file_system_are_named(tmp_path: Path) -> None:
-    for number in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
-        assert isinstance(store_error(tmp_path, OSError(number, "No space left on device")), StoreFull)
-    assert isinstance(store_error(tmp_path, PermissionError(13, "Permission denied")), StoreReadOnly)
-    assert type(store_error(tmp_path, sqlite3.OperationalError("odd"))) is StoreError
 
 
 async def test_a_write_goes_on_when_its_caller_is_cancelled(tmp_path: Path) -> None:
