@@ -70,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-STAGES_SEE = {"client", "map_requests", "model_in_role", "schemas"}
+STAGES_SEE = {"client", "model_in_role", "schemas"}
 """The modules of ``llm`` that a stage may use: ways to ask, none of the providers, wrappers or stores."""
 
 HOMES: dict[str, tuple[str, ...]] = {

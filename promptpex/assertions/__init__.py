@@ -24,8 +24,7 @@ from promptpex.assertions.compiler import (
 )
 from promptpex.assertions.evaluator import check, checked_output, evaluate
 from promptpex.assertions.expected_match import Comparison, compare
-from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
-from promptpex.assertions.registry import KIND_NAMES
+from promptpex.assertions.model import KIND_NAMES, CheckReport, CheckResult, ExpectedOutput, Unscorable
 from promptpex.assertions.rule_verdicts import (
     CHECKS_VERSION,
     CodeVerdict,

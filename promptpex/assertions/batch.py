@@ -34,13 +34,40 @@ from promptpex.codecs.safe_csv import CsvRow
 from promptpex.codecs.text.control_characters import visible
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import cut
-from promptpex.core.chunks import in_groups
 from promptpex.core.errors import CheckError
 from promptpex.core.time_allowance import Allowance
 from promptpex.core.translation import digits, from_data, stored, tr
 
 if TYPE_CHECKING:
     from promptpex.codecs.ci_reports import JUnitCase, Outcome
+
+
+T = TypeVar("T")
+
+
+def in_groups(
+    items: Iterable[T],
+    most: int,
+    *,
+    size: Callable[[T], int] = lambda _: 0,
+    most_size: int = 0,
+) -> Iterator[list[T]]:
+    """The items in order, some at a time; where taking one fails, those before it and then the error."""
+    group, total = list[T](), 0
+    failure: Exception | None = None
+    try:
+        for item in items:
+            group.append(item)
+            total += size(item)
+            if len(group) >= most or total > most_size:
+                yield group
+                group, total = [], 0
+    except Exception as error:
+        failure = error
+    if group:
+        yield group
+    if failure is not None:
+        raise failure
 
 
 CHUNK = 256
@@ -155,8 +182,6 @@ PART_BYTES = 1 << 18
 """Bytes after which a part ends."""
 PART_ROWS = 256
 """Rows of a part: some hundredths of a second's work where assertions are cheap."""
-
-T = TypeVar("T")
 
 
 class RowPart(Protocol):

@@ -13,6 +13,7 @@ from promptpex.assertions.compiler import Compiled, Step, detail_of, prepare
 from promptpex.assertions.javascript import js_values, v8, value_templates
 from promptpex.assertions.kinds import json_path
 from promptpex.assertions.model import (
+    SET,
     Assertion,
     CheckedOutput,
     CheckReport,
@@ -22,7 +23,6 @@ from promptpex.assertions.model import (
     Status,
     Unscorable,
 )
-from promptpex.assertions.registry import SET
 from promptpex.core.judge_questions import JudgeAnswer
 from promptpex.core.match_kinds import DEFAULT_MATCH
 from promptpex.core.translation import stored

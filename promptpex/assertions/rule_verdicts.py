@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.batch import CHUNK
+from promptpex.assertions.compiler import RUBRIC
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput, Unscorable
-from promptpex.assertions.parse import RUBRIC
 from promptpex.assertions.python import sandbox
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.codecs.text.python_scan import count_asking

@@ -24,8 +24,7 @@ from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored
-from promptpex.llm.map_requests import map_batches
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_batches
 from promptpex.llm.schemas import REASON, list_up_to, one_of, readable, reply_model
 
 TEMPLATE = "cases/expand"

@@ -22,8 +22,7 @@ from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored
 from promptpex.engines import run_all
-from promptpex.llm.map_requests import map_requests
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_requests
 from promptpex.llm.schemas import REASON
 
 TEMPLATE = "cases/expected"

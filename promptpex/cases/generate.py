@@ -33,8 +33,7 @@ from promptpex.core.events import Listener, Notice, StepDone, ignore_events, sta
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.translation import stored, stored_n
 from promptpex.engines import run_all
-from promptpex.llm.map_requests import SMALLER_MAY_HELP
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import SMALLER_MAY_HELP, RoleModel
 from promptpex.llm.schemas import reads
 
 STAGE = "cases"

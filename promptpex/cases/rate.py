@@ -21,8 +21,7 @@ from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rating, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.documents.ownership import owned_by_people
-from promptpex.llm.map_requests import map_batches
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_batches
 from promptpex.llm.schemas import one_of, readable, reply_model
 
 TEMPLATE = "cases/rate"

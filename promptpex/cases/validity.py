@@ -22,8 +22,7 @@ from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import ALSO_VALID, INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec
 from promptpex.core.stage_templates import Rendered, render
-from promptpex.llm.map_requests import map_batches
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_batches
 from promptpex.llm.schemas import REASON, one_of, readable, reply_model
 
 TEMPLATE = "cases/validity"

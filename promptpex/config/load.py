@@ -29,7 +29,6 @@ from promptpex.config.sources import (
     setting_error,
     switched,
     user_layer,
-    with_new_names,
 )
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
@@ -205,9 +204,6 @@ def _seen_from(cwd: Path, path: Path, top: Path) -> str:
     return str(whole)
 
 
-__all__ = ["anchor", "anchored", "refuse_reaching_out", "with_model_files"]
-
-
 class Resolved(Record):
     """The settings; for each, its origin: ``default``, ``preset low``, ``user file ...``, ``file ...``,
     ``environment``, ``flag`` or ``argument``.
@@ -286,8 +282,7 @@ def load(
         raise ConfigError(f"a settings file is named ({config}), but none is to be read; drop one of the two options")
     named, warnings = Path(str(config)) if config else None, list[str]()
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
-    every = (*files, environment_layer(env, warnings), Layer(given_as, given_flags))
-    layers = [with_new_names(layer, warnings) for layer in every]
+    layers = (*files, environment_layer(env, warnings), Layer(given_as, given_flags))
     raise_problems([problem for layer in layers for problem in problems_of(layer)])
     values, origins = _over_each_other([_at_its_place(layer) for layer in layers])
     apply_preset(values, origins)

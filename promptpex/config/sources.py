@@ -100,14 +100,6 @@ ARGUMENT = "argument"
 GIVEN = ("flag", ARGUMENT)
 """Origins of what was given to this very command, or to a function of the library."""
 
-RENAMED = {"until_decided": "drop_worse"}
-"""Settings by their earlier names, which still work."""
-
-GONE = {
-    "decision_threshold": "there is no such setting any more; `promptpex gate --max-non-compliance SHARE` takes a limit"
-}
-"""Settings of earlier versions that no other does the work of, and what to do instead."""
-
 ROLES = ("models", "author", "judge")
 """Settings whose variable may not be empty: another model would be asked than was meant, and paid."""
 
@@ -205,7 +197,7 @@ def environment_layer(env: Mapping[str, str], warnings: list[str]) -> Layer:
         empty = not text.strip() and name not in ROLES
         if not variable.startswith(PREFIX) or empty or name in OTHER_VARIABLES:
             continue
-        if name in Settings.model_fields or name in RENAMED or name in GONE:
+        if name in Settings.model_fields:
             values[name] = _from_text(name, text.strip())
         elif names_key(name):
             raise ConfigError(f"{variable}: {NO_KEYS}")
@@ -224,17 +216,6 @@ def _from_text(name: str, text: str) -> object:
         return json.loads(text) if name in ("prices", "instructions", "scenarios", NAMED) else text
     except (ValueError, RecursionError):
         raise ConfigError(f"{PREFIX}{name.upper()} must be JSON") from None
-
-
-def with_new_names(layer: Layer, warnings: list[str]) -> Layer:
-    """The layer with settings that have an earlier name under their own; ``warnings`` then says so."""
-    values = dict(layer.values)
-    for old, new in RENAMED.items():
-        if old in values:
-            warnings.append(stored("{old} is called {new} now", old=_called(layer, old), new=_called(layer, new)))
-            values.setdefault(new, values.pop(old))
-            values.pop(old, None)
-    return layer._replace(values=values)
 
 
 def setting_error(layer: Layer, name: str, message: str) -> ConfigError:
@@ -290,7 +271,7 @@ def _unknown(name: str) -> str | None:
         return None
     if names_key(name):
         return NO_KEYS
-    return GONE.get(name) or with_hint("there is no such setting", did_you_mean(name, Settings.model_fields))
+    return with_hint("there is no such setting", did_you_mean(name, Settings.model_fields))
 
 
 def _with_key(name: str, value: object) -> str | None:

@@ -32,8 +32,7 @@ from promptpex.core.records import (
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.engines import run_all
 from promptpex.judging import modes
-from promptpex.judging.judge_mode import JudgeExample, JudgeFinding, JudgeMode, Material
-from promptpex.judging.rule_features import points_into_prompt
+from promptpex.judging.judge_mode import JudgeExample, JudgeFinding, JudgeMode, Material, points_into_prompt
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import reply_schema
 

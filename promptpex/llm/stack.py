@@ -35,7 +35,7 @@ from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.record_replay import RecordingClient
 from promptpex.llm.resolve_model import resolve
-from promptpex.llm.schema_fallback import SchemaFallback
+from promptpex.llm.structured import SchemaFallback
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Check, InputCheck, Prompt, Rule, Spec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored
-from promptpex.llm.map_requests import map_requests
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_requests
 from promptpex.llm.schemas import list_up_to, shortened
 
 Text = Annotated[str, shortened(50_000)]

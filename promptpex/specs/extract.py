@@ -21,8 +21,7 @@ from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import ALSO_VALID, WHOLE_INPUT, Prompt, Spec, VariableSpec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.documents.record_problems import plain_message
-from promptpex.llm.map_requests import map_requests
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_requests
 from promptpex.llm.schemas import first, if_given, readable, shortened
 from promptpex.promptfile.front_matter import TYPES
 from promptpex.specs.propose_rules import DEFAULTS, Extraction, add_inverses, propose_rules, same_rule

@@ -19,8 +19,7 @@ from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
 from promptpex.core.translation import stored
-from promptpex.llm.map_requests import map_requests
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_requests
 from promptpex.llm.schemas import REASON, list_up_to, readable
 
 TEMPLATE = "specs/grounded"

@@ -21,7 +21,7 @@ from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import NOT_CONCERNED, Check, InputCheck, Output, Prompt, Rule, Spec, Verdict
 from promptpex.core.sentences import normal_form, sentences
-from promptpex.judging.rule_features import has_condition
+from promptpex.judging.judge_mode import has_condition
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.specs.ask_checks import CheckRequests, ConditionalChecks, ProposedChecks, read_check, read_condition
 from promptpex.specs.check_trials import (

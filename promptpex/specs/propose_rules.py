@@ -20,8 +20,7 @@ from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, St
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
 from promptpex.core.translation import stored
-from promptpex.llm.map_requests import map_requests
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_requests
 from promptpex.llm.schemas import if_given, list_up_to, reads, shortened
 from promptpex.specs.source_quotes import mark_misquoted, prompt_text
 

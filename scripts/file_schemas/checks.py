@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from file_schemas.draft07 import Schema, without
 from file_schemas.kind_meanings import meanings
 from promptpex.assertions import KIND_NAMES
-from promptpex.assertions.parse import RUBRIC, SET
+from promptpex.assertions.compiler import RUBRIC, SET
 
 _TEXT: Schema = {"type": "string"}
 _TEXT_OR_NUMBER: Schema = {"type": ["string", "number"]}

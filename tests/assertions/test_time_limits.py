@@ -21,10 +21,9 @@ from promptpex.assertions import (
     compiler,
     evaluator,
 )
+from promptpex.assertions.compiler import assertion_of
 from promptpex.assertions.javascript.v8 import Regexes, V8Process
-from promptpex.assertions.model import CheckedOutput, Unscorable
-from promptpex.assertions.parse import assertion
-from promptpex.assertions.registry import kind
+from promptpex.assertions.model import CheckedOutput, Unscorable, kind_named
 from promptpex.assertions.rows_to_check import CheckRow, row_of
 from promptpex.assertions.time_limits import (
     COMMAND_SECONDS,
@@ -147,7 +146,7 @@ LONG: dict[str, tuple[dict[str, Any], Any]] = {
 @pytest.mark.parametrize("name", LONG)
 def test_what_may_go_on_for_long_looks_at_the_clock(name: str) -> None:
     more, output = LONG[name]
-    made, check_kind = assertion({"kind": name, **more}), kind(name)
+    made, check_kind = assertion_of({"kind": name, **more}), kind_named(name)
     plan = check_kind.plan(made, made.value)
     check_kind.evaluate(made, plan, CheckedOutput(output))
     with pytest.raises(Unscorable, match="took longer") as late, TimedCheck(seconds=0.0):

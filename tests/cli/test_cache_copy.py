@@ -15,7 +15,7 @@ import pytest
 from promptpex.core.records import Completion
 from promptpex.core.store_address import is_address, parse_address
 from promptpex.store import SqliteStore, open_store
-from promptpex.store.copying import copy_replies
+from promptpex.store.row_texts import copy_replies
 from tests.e2e.command import environment
 from tests.e2e.faults import command, until
 from tests.fork_server.start import forking

@@ -10,8 +10,7 @@ import pytest
 from promptpex.core.records import Check, InputCheck, Request, Rule
 from promptpex.core.stage_templates import render
 from promptpex.judging.judge import Judge, Judging
-from promptpex.judging.judge_mode import JudgeExample
-from promptpex.judging.rule_features import has_condition, points_into_prompt
+from promptpex.judging.judge_mode import JudgeExample, has_condition, points_into_prompt
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.schemas import reply_schema
 from tests.samples import asked, output, prompt, role_model, spec

@@ -6,7 +6,7 @@ from promptpex.core.errors import BadRequest
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Request
 from promptpex.llm.fake import Answer, FakeClient
-from promptpex.llm.schema_fallback import SchemaFallback
+from promptpex.llm.structured import SchemaFallback
 from tests.llm.questions import request
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}

@@ -128,7 +128,6 @@ async def test_a_budget_in_the_middle_of_a_part_drops_nobody(tmp_path: Path) -> 
         ({"against": "fake/good"}, "drop --against"),
         ({"against": "fake/other", "drop_worse": False}, "name one of the models"),
         ({"rank_by": "accuracy"}, "goes by non-compliance"),
-        ({"decision_threshold": 0.1}, "gate --max-non-compliance"),
     ],
 )
 async def test_questions_without_an_answer_are_refused_before_anything_is_asked(

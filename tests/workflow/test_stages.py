@@ -22,7 +22,7 @@ from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Request, Suite
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.map_requests import map_requests
+from promptpex.llm.model_in_role import map_requests
 from promptpex.llm.schemas import reply_schema
 from promptpex.store import open_store
 from promptpex.workflow.estimate import EstimateLine, estimate, number_of_cases

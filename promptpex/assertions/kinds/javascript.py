@@ -6,8 +6,7 @@ import math
 
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.registry import Kind
+from promptpex.assertions.model import Assertion, CheckedOutput, Kind, KindResult, Unscorable
 from promptpex.core.sentences import on_one_line
 from promptpex.core.translation import stored
 

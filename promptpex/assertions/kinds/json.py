@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.registry import Kind
+from promptpex.assertions.model import Assertion, CheckedOutput, Kind, KindResult, Unscorable
 from promptpex.codecs.text.wording import beginning
 from promptpex.core.errors import CheckError
 from promptpex.core.translation import stored

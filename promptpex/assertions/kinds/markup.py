@@ -8,8 +8,7 @@ from typing import TypeAlias
 from xml.parsers import expat
 
 from promptpex.assertions.javascript import js_values, v8
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.registry import Kind
+from promptpex.assertions.model import Assertion, CheckedOutput, Kind, KindResult, Unscorable
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.text.wording import beginning, quoted_json
 from promptpex.core.translation import stored

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.registry import Kind, P
+from promptpex.assertions.model import Assertion, CheckedOutput, Kind, KindResult, P, Unscorable
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.sentences import split

@@ -16,8 +16,7 @@ from typing import Any
 
 from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds.text import bad_value, items_of, lacking, refuse_empty, required_text
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.registry import Kind
+from promptpex.assertions.model import Assertion, CheckedOutput, Kind, KindResult, Unscorable
 from promptpex.assertions.time_limits import in_time, tick
 from promptpex.assertions.worker_process import StrikeCounter
 from promptpex.codecs.text.wording import around, beginning, quoted_json

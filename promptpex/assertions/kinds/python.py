@@ -12,10 +12,9 @@ from importlib import import_module
 
 from promptpex.assertions.kinds import javascript
 from promptpex.assertions.kinds.question import NOT_ASKED, answered, short_question
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, Kind, KindResult, Unscorable
 from promptpex.assertions.python import sandbox
 from promptpex.assertions.python.sandbox import CheckProgram
-from promptpex.assertions.registry import Kind
 from promptpex.codecs.text.wording import cut
 from promptpex.core.judge_questions import MAX_QUESTION, MAX_QUESTIONS
 from promptpex.core.time_allowance import Allowance

@@ -8,8 +8,7 @@ from typing import Any
 from promptpex.assertions.expected_match import compare
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.registry import Kind
+from promptpex.assertions.model import Assertion, CheckedOutput, Kind, KindResult, Unscorable
 from promptpex.codecs.text.wording import cut
 from promptpex.core.judge_questions import MAX_QUESTION
 from promptpex.core.match_kinds import ASKED, match_name

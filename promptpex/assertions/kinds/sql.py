@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from promptpex.assertions.javascript import js_values, v8
-from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.registry import Kind
+from promptpex.assertions.model import Assertion, CheckedOutput, Kind, KindResult, Unscorable
 from promptpex.assertions.time_limits import in_time
 from promptpex.core.translation import stored
 

@@ -22,7 +22,7 @@ from promptpex.core.translation import day, digits, from_data, tr, tr_n
 if TYPE_CHECKING:
     from promptpex.config import Resolved
     from promptpex.core.response_store import ResponseStore
-    from promptpex.store.copying import Copied
+    from promptpex.store.row_texts import Copied
 
 PROGRESS_S = 2.0
 """Seconds between two lines of progress."""
@@ -176,7 +176,7 @@ def copy(source: str, target: str, as_json: bool, quiet: bool, **flags: Any) -> 
 async def _copied(source: Resolved, target: Resolved, *, quiet: bool) -> Copied:
     """What the replies of the first store came to when they were copied into the second."""
     from promptpex.store import open_store
-    from promptpex.store.copying import copy_replies
+    from promptpex.store.row_texts import copy_replies
 
     async with AsyncExitStack() as opened:
         first = await open_store(source.settings.store, make=False)

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 @options.of_statistics(
     "--drop-worse", is_flag=True, default=None, help="Ask a model no further once it is shown to be worse."
 )
-@options.of_statistics("--until-decided", is_flag=True, default=None, hidden=True, help="Now --drop-worse.")
-@options.of_statistics("--decision-threshold", hidden=True, help="Now `gate`.")
 @options.of_statistics("--fail-above", metavar="SHARE", help="Exit 1 if a model's non-compliance exceeds SHARE.")
 @options.allow_missing_models
 @options.prompt_files

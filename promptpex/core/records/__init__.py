@@ -23,7 +23,6 @@ from promptpex.core.records.call import (
 )
 from promptpex.core.records.case import Case, Match, Rating, Suite
 from promptpex.core.records.columnar import AnyRun, Coded, Column, Columns, RunColumns, RunInParts
-from promptpex.core.records.example import CandidateResult, CandidateStatus, Example
 from promptpex.core.records.grade import (
     KEY_LENGTH,
     LONGEST_NAME,
@@ -69,7 +68,18 @@ from promptpex.core.records.report_card import (
 from promptpex.core.records.run import KILLED, RUNNING, Manifest, PartOfSuite, Run
 from promptpex.core.records.score import EXPECTED, METRIC_NAME, Language, Metric, Scale, Score
 from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
-from promptpex.core.records.synthesis import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
+from promptpex.core.records.synthesis import (
+    Candidate,
+    CandidateResult,
+    CandidateStatus,
+    Category,
+    Choice,
+    Criterion,
+    Example,
+    Implication,
+    Means,
+    Synthesis,
+)
 
 __all__ = [
     "CUT",

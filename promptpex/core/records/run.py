@@ -13,11 +13,11 @@ from promptpex.core.ids import text_digest
 from promptpex.core.records._base import Record
 from promptpex.core.records.call import Output, OutputKey, Verdict
 from promptpex.core.records.case import Suite
-from promptpex.core.records.example import Example
 from promptpex.core.records.grade import KEY_LENGTH, output_key
 from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.score import Metric, Score
 from promptpex.core.records.spec import Spec
+from promptpex.core.records.synthesis import Example
 from promptpex.core.translation import from_data, tr
 
 _NUMBER = ((int, float), "a number")

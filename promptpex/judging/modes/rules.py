@@ -10,8 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.records import NOT_CONCERNED, UNCLEAR, Rule, Spec
-from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
-from promptpex.judging.rule_features import has_condition
+from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material, has_condition
 from promptpex.llm.schemas import REASON
 
 TYPICAL_TOKENS = 650

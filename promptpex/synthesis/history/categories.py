@@ -15,8 +15,7 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import CategorisedPhrase, Category, Change, Delta, Prompt
 from promptpex.core.stage_templates import render
 from promptpex.core.translation import stored, stored_n
-from promptpex.llm.map_requests import SMALLER_MAY_HELP, map_requests
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import SMALLER_MAY_HELP, RoleModel, map_requests
 from promptpex.llm.schemas import shortened
 from promptpex.synthesis.proposing.replies import Item, ask_list
 

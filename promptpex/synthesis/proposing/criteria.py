@@ -17,8 +17,7 @@ from promptpex.core.ids import text_digest
 from promptpex.core.records import OUTPUT_SUBJECT, Criterion, Delta, Means, Prompt
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored, stored_n
-from promptpex.llm.map_requests import map_requests
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_requests
 from promptpex.llm.schemas import list_up_to, shortened
 from promptpex.synthesis.history.categories import AnyCategory, Pack, Source, ask_about, ask_packs, packs_of, portion_of
 from promptpex.synthesis.history.versions import same_sentence

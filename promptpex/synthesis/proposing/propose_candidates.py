@@ -21,8 +21,7 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Candidate, Check, Criterion, Means, Prompt
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored_n
-from promptpex.llm.map_requests import map_requests
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_requests
 from promptpex.llm.schemas import list_up_to, shortened
 from promptpex.synthesis.history.versions import same_sentence
 from promptpex.synthesis.proposing.graded_examples import GradedExamples

@@ -18,8 +18,7 @@ from promptpex.codecs.text.wording import cut
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Candidate, Implication
 from promptpex.core.stage_templates import Rendered, render
-from promptpex.llm.map_requests import map_batches
-from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.model_in_role import RoleModel, map_batches
 from promptpex.llm.schemas import REASON, list_up_to, readable, reply_model
 from promptpex.synthesis.results.matrix import NOT_DECIDING, Matrix, normal_form, same_code
 from promptpex.synthesis.selection.problem import SelectionLimits, below_ffr, uncontradicted

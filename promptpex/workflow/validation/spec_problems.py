@@ -20,7 +20,7 @@ from promptpex.core.errors import CheckError, PromptFileError
 from promptpex.core.ids import canonical
 from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite, VariableSpec
 from promptpex.documents.editable_file import Reading
-from promptpex.judging.rule_features import has_condition
+from promptpex.judging.judge_mode import has_condition
 from promptpex.specs.file import examine
 
 

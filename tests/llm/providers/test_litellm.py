@@ -13,7 +13,7 @@ from promptpex.core.errors import BadRequest, NotAuthorised, RateLimited
 from promptpex.core.events import Event, Notice
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.litellm import LitellmClient, loaded
-from promptpex.llm.schema_fallback import SchemaFallback
+from promptpex.llm.structured import SchemaFallback
 from tests.llm.providers.questions import asked
 from tests.servers import ScriptedServer, Step, error_body
 
