@@ -54,13 +54,6 @@ def test_a_certain_regression_fails_only_where_it_shall(results: Path, capsys: p
     assert called(capsys, "compare", "old", "old", "--fail-on-regression")[0] == 0
 
 
-def test_a_loss_within_the_tolerance_is_no_regression(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kept(results, "old", a=lambda n: True)
-    kept(results, "new", a=lambda n: n >= 8)
-    assert called(capsys, "compare", "old", "new", "--fail-on-regression")[0] == 1
-    assert called(capsys, "compare", "old", "new", "--fail-on-regression", "--regression-margin", "30%")[0] == 0
-
-
 def test_the_comparison_for_machines_has_all(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = kept(results, "old", a=lambda n: True, gone=lambda n: True)
     made = many(30, {"a": lambda n: n >= 20, "come": lambda n: True}, prompt_fingerprint="f2", spec_digest="d9")
@@ -152,15 +145,6 @@ def test_a_gate_that_cannot_tell_says_so_first_and_how_many_cases_would(
     assert made["cannot_tell"]["a"][0] == first.partition("a: ")[2]
     kept(results, "enough", a=lambda n: True)
     assert called(capsys, "gate", "--max-non-compliance", "10%")[1].startswith("pass  a: ")
-
-
-def test_missing_verdicts_that_could_break_a_limit_cannot_tell(
-    results: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kept(results, "one", a=lambda n: None if n < 9 else True)
-    code, out, _ = called(capsys, "gate", "--max-non-compliance", "10%")
-    assert code == 0
-    assert out.startswith("cannot tell  a: 9 of 60 outputs are unscored; had they failed, non-compliance is 15%")
 
 
 def test_a_run_that_is_not_complete_does_not_pass(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

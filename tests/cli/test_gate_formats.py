@@ -78,18 +78,6 @@ def test_the_summary_of_the_step_is_added_to(
     assert "GITHUB_STEP_SUMMARY cannot be written" in err
 
 
-def test_markdown_has_the_models_and_the_rules_that_failing_ones_break(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = gate(capsys, "markdown")[1].splitlines()
-    assert lines[0].endswith(": gate failed: 1 of 2 models")
-    assert [line for line in lines if line.startswith("| ❌ | <code>a</code> |")]
-    assert [line for line in lines if line.startswith("| ❔ | <code>b</code> |")]
-    (row,) = (line for line in lines if line.startswith("| 10 of 20 |"))
-    assert "<code>r1</code>" in row
-    assert "two words" in row
-
-
 def test_junit_has_a_case_for_each_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = gate(capsys, "junit")
     assert code == 1
@@ -110,13 +98,6 @@ def test_json_is_what_the_flag_gives_and_two_wishes_are_refused(
     assert capsys.readouterr().out == by_format
     assert run_cli(["gate", "--max-non-compliance", "10%", "--json", "--format", "junit"]) == 2
     assert "give one of them" in capsys.readouterr().err
-
-
-def test_a_run_that_was_cut_is_said_to_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    keep(folder, many(20, {"a": lambda n: True}, run="cut", partial="budget"))
-    assert "::warning file=prompts/p.md::This run is not complete (budget)" in gate(capsys, "github")[1]
-    assert "This run is not complete &#40;budget&#41;" in gate(capsys, "markdown")[1]
-    assert "This run is not complete (budget)" in gate(capsys, "text")[2]
 
 
 def test_words_of_prompts_and_models_are_harmless(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,19 +91,6 @@ def test_rules_are_graded_one_by_one(tmp_path: Path) -> None:
     assert "1 of 1 output graded" in done.out, "a broken rule makes the whole bad"
 
 
-def test_all_rules_are_asked_where_the_whole_is_bad(tmp_path: Path) -> None:
-    project(tmp_path, {"sky": "It is blue.", "sea": "blue"})
-    done = typed("b\nb\ng\ng\n", "--rules", cwd=tmp_path)
-    assert "Nothing is left to grade." in done.out
-    values = {key: value for key, (value, _) in graded(tmp_path).items()}
-    assert sorted(values.values()) == ["bad", "bad", "good", "good"]
-    rest = typed("", "--on", "r2", cwd=tmp_path)
-    assert "2 of 2 outputs graded" in rest.out
-    (tmp_path / GRADES).unlink()
-    everything = typed("b\nb\na\n", "--rules", cwd=tmp_path)
-    assert "1 of 2 outputs graded" in everything.out
-
-
 def test_a_reworded_rule_is_asked_again(tmp_path: Path) -> None:
     project(tmp_path, {"sky": "blue", "grass": "green"})
     typed("b\np\nr\ng\nb\nq\n", cwd=tmp_path)
@@ -136,26 +123,6 @@ def test_hostile_and_foreign_outputs_are_shown_and_not_obeyed(tmp_path: Path) ->
     long = next(line for line in done.out.splitlines() if line.startswith("青青"))
     assert 0 < len(long) < 9_000
     assert f"... {9_000 - len(long):,} more characters: m shows all of it" in done.out
-
-
-def test_names_keys_and_options_that_mean_nothing(tmp_path: Path) -> None:
-    project(tmp_path)
-    assert "There is no key 'k'; ? shows what there is." in typed("k\n?\nq\n", cwd=tmp_path).out
-    for arguments, message in (
-        (("grade", "--terminal", "--import", "ada.jsonl"), "two ways: give one of them"),
-        (("grade", "--terminal", "--json"), "--json says what became"),
-        (("grade", "--terminal", "--rules", "--on", "r1"), "leave one out"),
-        (("grade", "--terminal", "--on", "r9"), "there is no rule or criterion 'r9'; there are output, r1, r2"),
-        (("grade", "--terminal", "--as", "  "), "--as takes a name"),
-        (("grade", "nowhere", "--terminal"), "no such run"),
-        (("grade", "--import", "none.jsonl"), "there is no such file of grades"),
-        (("grade", "--import", "."), "this is a folder; name the file of grades in it"),
-        (("grade", "--terminal", "--prompt", "none.md"), "none.md"),
-    ):
-        done = in_process(*arguments, cwd=tmp_path)
-        assert done.code == 2, arguments
-        assert message in done.err
-        assert "Traceback" not in done.err
 
 
 def lines(folder: Path) -> list[Grade]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 import subprocess
@@ -15,7 +14,6 @@ from promptpex.documents import yaml_reader
 from promptpex.promptfile import read
 from tests.documents.shipped import schema_errors
 from tests.e2e.command import in_process
-from tests.servers import ScriptedServer, Step
 
 NOBODY = {"OLLAMA_HOST": "127.0.0.1:9"}
 
@@ -28,17 +26,6 @@ def test_models_says_on_stderr_what_is_not_there(tmp_path: Path) -> None:
     assert "Ollama" not in done.out
     assert in_process("models", "-q", cwd=tmp_path, env=NOBODY).err == ""
     assert isinstance(json.loads(in_process("models", "--json", cwd=tmp_path, env=NOBODY).out), list)
-
-
-async def test_a_server_whose_models_have_hostile_names_is_listed_without_obeying_them(
-    tmp_path: Path, scripted: ScriptedServer
-) -> None:
-    listed = {"object": "list", "data": [{"id": "bad\x1b[2J", "object": "model"}]}
-    scripted.otherwise = Step(body=json.dumps(listed).encode())
-    done = await asyncio.to_thread(in_process, "models", "--api-base", scripted.url, cwd=tmp_path, env=NOBODY)
-    assert done.code == 0
-    assert "openai/bad\ufffd[2J" in done.out
-    assert "\x1b" not in done.out
 
 
 @pytest.mark.parametrize("name", ["a: [b", 'it\'s "so" #1', "{{x}} {y} é"])

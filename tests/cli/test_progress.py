@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from promptpex.cli.output import say
-from promptpex.cli.progress import PlainLines, ProgressCounts, StageProgress, bars, json_log, span
+from promptpex.cli.progress import PlainLines, ProgressCounts, StageProgress, bars, span
 from promptpex.core.events import (
     Answered,
     Event,
     Failed,
     OutcomeKnown,
-    Retrying,
     Sent,
     StageEnded,
     StageStarted,
@@ -163,43 +158,3 @@ def test_the_total_has_all_stages_and_what_is_known_of_the_outputs() -> None:
     assert counts.total(clock()) == "5/5, 2 min, $2.0000, 2 pass, 1 fail, 1 unscored"
     counts.count(OutcomeKnown(MODEL, "unscored", was="fail"))
     assert counts.total(clock()).endswith("2 pass, 2 unscored")
-
-
-def test_of_many_bars_those_that_move_are_shown_and_the_total_always(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "12")
-    monkeypatch.setenv("TERM", "dumb")
-    with bars(Clock()) as hear:
-        for number in range(30):
-            hear(StageStarted("output", 1, f"m{number}"))
-        for number in range(25):
-            hear(StepDone("output", f"m{number}"))
-        say("warning: in the midst of it", err=True)
-    lines = [line.rstrip() for line in capsys.readouterr().err.splitlines() if line.strip()]
-    assert lines[0] == "warning: in the midst of it"
-    assert [line.split()[1] for line in lines if line.startswith("output")] == [
-        f"m{n}" for n in (0, 1, 2, 25, 26, 27, 28, 29)
-    ]
-    assert lines[-2:] == ["... and 22 more", "total  25/30, 0 s, no verdicts yet"]
-
-
-def test_the_log_holds_every_event(tmp_path: Path) -> None:
-    events: list[Event] = [
-        StageStarted("output", 1, MODEL),
-        Retrying(MODEL, "id", 1, 0.5, "unavailable"),
-        answered(),
-        StepDone("output", MODEL),
-        StageEnded("output", MODEL),
-    ]
-    path = tmp_path / "new" / "run.jsonl"
-    for _ in range(2):
-        with json_log(path) as hear:
-            assert hear is not None
-            for event in events:
-                hear(event)
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [line["event"] for line in lines] == [type(event).__name__ for event in events] * 2
-    assert lines[1] | {"at": 0} == {"at": 0, **events[1].to_dict()}
-    assert all(line["at"] > 1.7e9 for line in lines)

@@ -110,25 +110,6 @@ def test_what_keeps_no_limits_is_explained_and_ends_with_1(capsys: pytest.Captur
     assert result["explanation"]["labels_to_check"] == {"bad": [1], "good": []}
 
 
-def test_what_no_candidate_catches_and_what_most_flag_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    problem = {**PROBLEM, "M": ["111", "011", "001", "111", "111"]}
-    code, out, _ = called(capsys, problem, "--coverage", "1")
-    assert code == 1
-    assert "No candidate catches these bad outputs: 0." in out
-    assert "This coverage is out of reach at any FFR." in out
-    assert "check their labels: 2." in out
-
-
-def test_outputs_of_one_kind_are_a_state_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = called(capsys, {**PROBLEM, "y": "11111"})
-    assert code == 1
-    assert "No output is labelled bad, so the coverage is not defined" in out
-    code, out, _ = called(capsys, {**PROBLEM, "n": 0, "y": "", "M": []}, "--method", "topological")
-    assert code == 0
-    assert "topological chooses 2 of 3 candidates." in out
-    assert "neither coverage nor FFR is defined" in out
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -179,12 +160,3 @@ def test_a_file_that_is_not_there_or_a_folder_is_one_sentence_and_2(capsys: pyte
     for flag in ("--coverage", "--ffr"):
         assert called(capsys, PROBLEM, flag, "1.5")[0] == 2
         assert called(capsys, PROBLEM, "--time-limit", "nan")[0] == 2
-
-
-def test_choices_and_weights_of_the_file_hold(capsys: pytest.CaptureFixture[str]) -> None:
-    problem = {**PROBLEM, "names": ["a", "b", "c"], "weights": [1, 0.5, 3], "must": ["c"], "must_not": [0]}
-    _, out, _ = called(capsys, problem, "--method", "cov", "--coverage", "0.5", "--ffr", "1", "--json")
-    result = json.loads(out)
-    assert (result["selection"], result["objective"], result["weight"]) == ([1, 2], 3.5, 3.5)
-    _, out, _ = called(capsys, problem, "--method", "cov", "--coverage", "0.5", "--ffr", "1")
-    assert "weight" in out

@@ -164,19 +164,6 @@ def test_a_gate_over_all_says_in_every_format_what_it_cannot_decide(ran: Path) -
         assert all(name in gated.out for name in ("alpha", "beta", "gamma", "delta"))
 
 
-def test_a_limit_of_one_model_holds_where_the_model_is_and_is_an_error_where_none_is(ran: Path) -> None:
-    assert run(ran, "prompts/beta.md", models="good=fake/RED").code == 0
-    gated = in_process("gate", "prompts", "--max-non-compliance", "bad=10%", cwd=ran)
-    assert gated.code == 1, gated.err
-    assert "gate failed: 2 of 3 prompts (alpha, gamma)" in gated.err
-    assert gated.err.startswith("beta: Limits for models that this run does not have: bad.\n")
-    mistyped = in_process("gate", "prompts", "--max-non-compliance", "bda=10%", cwd=ran)
-    assert (mistyped.code, mistyped.out) == (2, "")
-    assert "bda is not a model of any of the runs; their models are good, bad" in " ".join(mistyped.err.split())
-    alone = in_process("gate", "prompts/beta.md", "--max-non-compliance", "bad=10%", cwd=ran)
-    assert alone.code == 2
-
-
 def test_every_prompt_is_blessed_in_a_file_of_its_own_and_gated_against_it(ran: Path) -> None:
     assert in_process("bless", "prompts/", cwd=ran).code == 0
     assert len(list((ran / "prompts").glob("*.blessed.json"))) == 3
@@ -198,21 +185,6 @@ def test_an_estimate_has_a_line_for_each_prompt_and_one_sum(project: Path) -> No
     assert done.out.splitlines()[-1].startswith("16 requests")
     part = in_process("estimate", "prompts", "--models", "fake/RED", "--case", "t7", "--json", cwd=project)
     assert [(line["prompt"], line["calls"]) for line in json.loads(part.out)] == [("prompts/gamma.md", 1)]
-
-
-def test_batches_are_listed_and_go_with_the_last_of_their_runs(ran: Path, batch: dict[str, Any]) -> None:
-    made = batch["batch"]
-    listed = json.loads(in_process("runs", "--json", cwd=ran).out)
-    assert [one["batches"] for one in listed] == [[made]] * 3
-    shown = in_process("runs", cwd=ran).out
-    assert f"Batch {made} of 3 prompts, " in shown
-    assert f": results/batches/{made}/index.html" in shown
-    folder = ran / "results" / "batches" / made
-    assert in_process("runs", "prune", "--older-than", "0s", "--all", "--prompt-name", "alpha", cwd=ran).code == 0
-    assert folder.exists()
-    assert in_process("gate", "--max-non-compliance", "100%", cwd=ran).code == 2
-    assert in_process("runs", "prune", "--older-than", "0s", "--all", cwd=ran).code == 0
-    assert not folder.exists()
 
 
 def test_a_damaged_batch_is_one_sentence_until_something_else_is_run(ran: Path, batch: dict[str, Any]) -> None:

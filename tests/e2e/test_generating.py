@@ -181,40 +181,6 @@ async def test_types_scenarios_samples_and_notes_from_front_matter(place: Place)
     assert sent[-1]["content"].startswith("please help")
 
 
-async def test_a_prompt_with_context_gets_both_kinds(place: Place) -> None:
-    place.write(
-        "prompt.md", "Answer from the context alone. Say so if it is not there.\n\n{{context}}\n\n{{question}}\n"
-    )
-    author = Author({"Say so if it is not there.": "It says so."})
-    await place(author, "extract", "prompt.md")
-    await place(author, "generate", "prompt.md", "--inverse-cases", "2")
-    cases = place.yaml("prompt.cases.yaml")["cases"]
-    assert sorted(case["answer_in_context"] for case in cases) == [False, False, True, True]
-
-
-async def test_cases_of_other_forms_keep_everything(place: Place) -> None:
-    place.write("prompt.md", TYPED.replace("  - file: real.csv\n", ""))
-    author = Author({"Reply in one word.": "It is one word."}, value=typed)
-    await place(author, "extract", "prompt.md")
-    await place(author, "generate", "prompt.md")
-    suite = place.yaml("prompt.cases.yaml")["cases"]
-    for form in ("csv", "jsonl"):
-        await place(author, "generate", "prompt.md", "--cases", f"suite.{form}")
-    asked = author.asked
-    for form in ("csv", "jsonl"):
-        in_process("import", form, f"suite.{form}", "--out", f"back-{form}.yaml", cwd=place.folder)
-        back = place.yaml(f"back-{form}.yaml")["cases"]
-        assert [(case["id"], case["inputs"]) for case in back] == [(case["id"], case["inputs"]) for case in suite]
-        before = (place.folder / f"suite.{form}").read_bytes()
-        await place(author, "generate", "prompt.md", "--cases", f"suite.{form}")
-        assert (place.folder / f"suite.{form}").read_bytes() == before
-        arguments = ("--models", "openai/m", "--judge", "none", "--cases", f"suite.{form}", "--json")
-        run = await place(author, "run", "prompt.md", *arguments)
-        assert json.loads(run.out)["models"][0]["outputs"] == len(suite)
-    assert author.stages["cases"] == 2
-    assert author.asked - asked == len(suite)
-
-
 async def test_more_cases_and_fewer(place: Place) -> None:
     place.write("prompt.md", "Label it. Reply in one word. No slang.\n\n{{review}}\n")
     author = Author({"Reply in one word.": "It is one word.", "No slang.": "It has no slang."})

@@ -60,16 +60,6 @@ async def test_the_ollama_that_the_environment_names_is_part_of_a_question(
     assert len(folders(here)) == 2
 
 
-async def test_front_matter_instructions_are_part_of_a_run(tmp_path: Path) -> None:
-    here = place(tmp_path, cells=1)
-    text = here.prompt.read_text(encoding="utf-8")
-    body = text.split("---", 2)[2] if text.startswith("---") else "\n" + text
-    for note in ("Be harsh.", "Be mild."):
-        here.prompt.write_text(f'---\ninstructions: {{judge: "{note}"}}\n---{body}', encoding="utf-8")
-        await run(here, "--models", "fake/NN", "--judge", "none")
-    assert len(folders(here)) == 2
-
-
 def test_other_weights_are_asked_anew(tmp_path: Path) -> None:
     runs = set()
     client = FakeClient(lambda request: "RED")

@@ -89,21 +89,3 @@ async def test_replies_are_pruned_by_the_name_of_their_model(here: Place, script
     where = ("--store", str(here.store), "--config", str(here.prompt.with_name("promptpex.toml")))
     done = await command(["cache", "prune", "--model", "small", "--dry-run", "--json", *where])
     assert json.loads(done.out) == {"would_prune": 2}, done.err
-
-
-async def test_a_judge_is_kin_by_what_its_name_stands_for(here: Place) -> None:
-    models = ("--models", "one=fake/gpt-x", "--judge", "strict=fake/gpt-y", "--judge-all")
-    done = await command(here.arguments(*models))
-    assert "the judge strict comes from the same vendor as one (OpenAI)" in done.err
-
-
-async def test_promptfoo_is_told_the_name_and_what_it_stands_for(here: Place, scripted: ScriptedServer) -> None:
-    base = f"api_base={scripted.url}/v1"
-    done = await command(here.arguments("--models", f"small=openai/x?{base}", "--judge", "none"))
-    assert done.code == 0, done.err
-    folder = next(here.folder.glob("results/*/*"))
-    out = here.folder / "promptfooconfig.yaml"
-    assert (await command(["export", "promptfoo", str(folder), "--out", str(out)])).code == 0
-    text = out.read_text(encoding="utf-8")
-    assert "openai:chat:x" in text, text
-    assert "label: small" in text

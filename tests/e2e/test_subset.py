@@ -150,18 +150,6 @@ async def test_cases_chosen_by_their_outcome_carry_no_claim_anywhere(chance: Cha
     assert [one["ci_low"] for one in listed["results"]] == [None, None]
 
 
-async def test_nothing_is_compared_with_cases_chosen_by_their_outcome(chance: Chance) -> None:
-    for pair in (("before", "again"), ("again", "before")):
-        done = await chance.on_runs("compare", *pair, "--fail-on-regression")
-        shown = " ".join(done.out.split())
-        assert done.code == 0
-        assert "No claim: the cases of the" in shown
-        assert not [word for word in CLAIMS if word in shown]
-    comparison = json.loads((await chance.on_runs("compare", "before", "again", "--json")).out)
-    assert comparison["regressions"] == []
-    assert comparison["models"][0]["decision"] is comparison["models"][0]["difference_low"] is None
-
-
 async def test_the_latest_run_that_decides_is_whole(chance: Chance) -> None:
     there = sorted(chance.here.folder.glob("results/*/*"))
     chance.server.otherwise = Step(status=401)

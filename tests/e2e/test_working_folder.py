@@ -10,8 +10,6 @@ from tests.e2e.command import Done
 from tests.e2e.faults import MODEL, Place, command, place
 from tests.servers import ScriptedServer, Step, completion_body
 
-RULE = "{id: r1, rule: One word., source: in one word, checks: [{kind: word-count, value: 1}]}"
-
 
 @pytest.fixture
 def here(tmp_path: Path, scripted: ScriptedServer) -> Place:
@@ -51,29 +49,3 @@ async def test_settings_below_name_where_their_runs_are(
     assert done.code == 2
     named = done.err.strip().rpartition(" ")[2]
     assert (await command(["report", named])).code == 0
-
-
-async def test_numbers_of_any_length_and_prompts_below_break_no_command(
-    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sub").mkdir()
-    for name in ("p.md", "sub/p.md"):
-        (tmp_path / name).write_text("Name {{n}} in one word.\n", encoding="utf-8")
-    for prompt, stem in (("p.md", "p"), ("sub/p.md", "q")):
-        spec = f"prompt: {prompt}\ninputs:\n  n: {{type: integer, minimum: 1}}\nrules:\n  - {RULE}\n"
-        (tmp_path / f"{stem}.spec.yaml").write_text(spec, encoding="utf-8")
-        cases = f"prompt: {prompt}\ncases:\n  - {{id: c1, rule: r1, inputs: {{n: {'9' * 400}}}}}\n"
-        (tmp_path / f"{stem}.cases.yaml").write_text(cases, encoding="utf-8")
-    scripted.otherwise = Step(completion_body("NN"))
-    await run("p.md", scripted)
-    for arguments, code in (
-        (["generate", "p.md", "--author", "fake/x"], 0),
-        (["estimate", "p.md", "--models", "fake/x", "--judge", "none"], 0),
-        (["validate", "p.md", "q.cases.yaml"], 0),
-        (["export", "promptfoo", "p.cases.yaml"], 0),
-        (["export", "promptfoo", "q.cases.yaml"], 2),
-    ):
-        done = await command(arguments)
-        assert "internal error" not in done.err
-        assert done.code == code, (arguments, done.err)

@@ -128,12 +128,6 @@ def test_links_lead_to_headings(page: Path) -> None:
     assert not [(str(to), anchor) for to, anchor in pages if to.suffix == ".md" and anchor not in _anchors(to)]
 
 
-def test_every_page_is_in_the_list_of_pages() -> None:
-    folder = ROOT / "docs"
-    pages = {path.relative_to(folder).as_posix() for path in [*folder.glob("*.md"), *folder.glob("recipes/*.md")]}
-    assert pages - {"README.md"} <= set(LINK.findall((folder / "README.md").read_text(encoding="utf-8")))
-
-
 @pytest.mark.parametrize("code", _blocks(ROOT / "README.md", "python"))
 def test_readme_examples_run(code: str, tmp_path: Path) -> None:
     (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")

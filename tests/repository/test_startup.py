@@ -52,11 +52,6 @@ def test_help_of_a_verb_loads_nothing_heavy(verb: str) -> None:
     assert not loaded & HEAVY
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    loaded, _ = _loaded("import promptpex; dir(promptpex)")
-    assert not loaded & HEAVY
-
-
 def test_a_run_loads_nothing_that_writes_specs_cases_or_candidates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -72,17 +71,6 @@ async def test_another_limit_can_be_looked_at_and_a_bad_one_is_a_sentence(world:
     with served(ports()) as server:
         assert "Back" in words(await page_of(server, "/card?limit=90%25"))
         assert "is not a share: write 10% or 0.1" in words(await page_of(server, "/card?limit=lots", 422))
-
-
-async def test_what_changed_since_another_run_of_the_prompt(world: AlignedFolder) -> None:
-    world.run({("r1", "judge:gpt"): "p" * 20}, SPEC, name="r0")
-    with served(ports("r1")) as server:
-        page = await page_of(server, "/card")
-        assert re.findall('<option value="([^"]+)"', page) == ["trip/r0"]
-        text = words(await page_of(server, "/card?against=trip/r0"))
-        assert "Since the run r0" in text
-        assert "r1 judge:gpt coverage 0% (0–37%) 100% (63–100%) +100 points" in text
-        await page_of(server, "/card?against=trip/nowhere", 404)
 
 
 async def test_a_run_whose_prompt_is_gone_is_a_sentence(world: AlignedFolder) -> None:

@@ -111,13 +111,6 @@ async def test_two_runs_are_compared(results: Path) -> None:
     assert "damaged/manifest.json" in damaged
 
 
-async def test_runs_are_compared_as_the_settings_say(results: Path) -> None:
-    with served(with_comparisons(results, confidence=0.8, weights={"inverse": 0})) as server:
-        text = words(await page_of(server, "/compare?before=colours/first&after=colours/second"))
-    assert "points (80% CI)" in text
-    assert "50% 1 of 2 50% 1 of 2" in text
-
-
 @pytest.mark.parametrize("table", ["", "model\na,b", "model,outputs,cases\na,1,x", "\xff", "a\nb", "x" * 2_000_000])
 async def test_a_damaged_table_is_named_in_its_line(results: Path, table: str) -> None:
     (results / "colours" / "first" / "report.csv").write_bytes(table.encode("latin-1"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import sys
 from pathlib import Path
@@ -55,21 +54,6 @@ async def test_a_port_that_is_taken_is_said_and_the_next_one_used(tmp_path: Path
     assert done.code == 0
     assert f"127.0.0.1:{port}/" not in link
     assert link.split(":")[2].split("/")[0] in done.err
-
-
-async def test_links_as_json_are_all_that_a_program_reads(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        async with serving("view", "--json", "-q", "--port", port, cwd=tmp_path) as command:
-            link = await command.link()
-            async with aiohttp.ClientSession() as session, session.get(link) as answer:
-                assert answer.status == 200
-            further = await command.link()
-            done = await command.ended()
-    assert [json.loads(line) for line in done.out.splitlines()] == [{"link": link}, {"link": further}]
-    assert (done.code, done.err) == (0, "")
 
 
 @pytest.mark.parametrize("named", ["nosuch", "/nosuch/run", "../x"])

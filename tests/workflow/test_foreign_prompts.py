@@ -158,29 +158,6 @@ async def test_githubs_test_data_are_cases_and_its_evaluators_rules(tmp_path: Pa
     assert guessed > len(own)
 
 
-def test_validate_says_what_a_run_does(tmp_path: Path) -> None:
-    problems = [str(one.sentence()) for one in validate([written(tmp_path, "colours.prompty", PROMPTPEX)])]
-    assert problems == [
-        "the model under test is azure/x where nothing else is; flags, environment and settings override it",
-        "models under test are sent temperature 0.3, max_tokens 50, top_p 0.5; flags, settings and the model's name "
-        "override it",
-        "not sent, since promptpex has no such model parameter: logit_bias",
-    ]
-    of_github = [(one.severity, one.sentence()) for one in validate([written(tmp_path, "c.prompt.yml", GITHUB)])]
-    assert of_github == [
-        (
-            "info",
-            "the model under test is github/gpt-4o-mini where nothing else is; flags, environment and settings "
-            "override it",
-        ),
-        ("info", "models under test are sent temperature 0.5; flags, settings and the model's name override it"),
-        ("info", "the file's requirements become rules of a new spec: capital"),
-        ("warning", "evaluators[1]: github/similarity exists on GitHub only"),
-        ("info", "rows of 'testData' that become cases of a new suite: 2"),
-        ("warning", "rows of 'testData' that lack an input and do not become cases: 1"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

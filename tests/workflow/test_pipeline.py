@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.report.secondary_tables import footnotes
-from promptpex.workflow.authoring import extract, generate
+from promptpex.workflow.authoring import generate
 from promptpex.workflow.generating import Wishes
 from promptpex.workflow.pipeline import judge, run
 from promptpex.workflow.project_files import Files, files_of
@@ -227,27 +226,3 @@ async def test_answers_of_the_store_are_counted_and_fresh_asks_anew(tmp_path: Pa
     fresh, _ = await execute(tmp_path, fake := client(), models=["fake/a"], fresh=True)
     assert len(fake.requests) == paid == fresh.manifest.asked
     assert fresh.manifest.run == first.manifest.run
-
-
-async def test_the_most_valuable_cases_are_run_and_the_others_come_back(tmp_path: Path) -> None:
-    def rating(request: Request) -> Any:
-        if request.stage != "rate":
-            return model(request)
-        names = re.findall(r"<(i\d+)-", asked(request))
-        points = {"severity": 3, "importance": 3, "redundant_with": "none"}
-        return {"ratings": [{"case": name, **points} for name in dict.fromkeys(names)]}
-
-    fake = FakeClient(lambda request: json.dumps(rating(request)))
-    async with open_session(load(settings(tmp_path), start=tmp_path, env={}), provider=fake) as session:
-        await extract(session, files(tmp_path))
-        made = await generate(session, files(tmp_path), Wishes(keep=1))
-        again = await generate(session, files(tmp_path))
-        all_ = await generate(session, files(tmp_path), Wishes(keep=3))
-    assert made.choice is not None
-    assert (made.choice.aside, made.choice.lost) == (2, ("r1-inverse",))
-    assert "With 1 case a share of 10% has an interval of" in made.resolution
-    assert [case.id for case in made.suite.usable()] == ["r1-1"] == [case.id for case in again.suite.usable()]
-    assert again.quality.aside == 2
-    assert len(all_.suite.usable()) == 3
-    assert sum(request.stage == "rate" for request in fake.requests) == 1
-    assert sum(request.stage == "cases" for request in fake.requests) == 1

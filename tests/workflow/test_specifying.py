@@ -10,13 +10,10 @@ import pytest
 
 from promptpex.config import load
 from promptpex.core.events import Event, Notice
-from promptpex.core.records import Rule, Spec
 from promptpex.llm.fake import FakeClient
-from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.workflow.authoring import extract, generate, planned, update
 from promptpex.workflow.generating import Wishes
-from promptpex.workflow.pipeline import run
 from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import open_session
 from tests.e2e.scripted_author import Author
@@ -82,16 +79,6 @@ async def test_an_unchanged_prompt_asks_nobody(tmp_path: Path) -> None:
     assert any(isinstance(event, Notice) and "was not asked" in event.message for event in events)
 
 
-async def test_an_unchanged_prompt_loses_no_rule_whose_words_were_never_in_it(tmp_path: Path) -> None:
-    author = Author(RULES).client()
-    files = folder(tmp_path, ONE, SMALL)
-    spec = (await do(extract, files, author)).spec
-    misquoted = spec.rules[0].replace(source="One word is what everybody wants here.")
-    write_spec(files.spec, spec.replace(rules=(misquoted, *spec.rules[1:])))
-    done = await do(update, files, author)
-    assert done.stale == ()
-
-
 async def test_a_rule_that_a_person_struck_out_is_not_proposed_again(tmp_path: Path) -> None:
     author = Author(RULES).client()
     files = folder(tmp_path, ONE, SMALL)
@@ -116,22 +103,6 @@ async def test_a_new_variable_gets_its_spec_and_its_cases(tmp_path: Path) -> Non
     made = await do(partial(generate, wishes=Wishes(replace=True)), files, author)
     assert all(set(case.inputs) == {"review", "language"} for case in made.suite.cases)
     assert len(made.plan.retire) == 3
-
-
-async def test_rules_whose_words_are_invented_are_reported(tmp_path: Path) -> None:
-    events: list[Event] = []
-    invented = Author({"Label the mood of a review.": "It names a mood."})
-    reply = invented.answer
-
-    def lie(schema: Any, turns: Any) -> str:
-        return reply(schema, turns).replace('"source": "Label the mood of a review."', '"source": "Be kind to all."')
-
-    client = FakeClient(lambda request: lie(request.reply_schema or {}, [turn.content for turn in request.messages]))
-    extracted = await do(extract, folder(tmp_path, ONE), client, events)
-    assert any(isinstance(event, Notice) and "Be kind to all" in event.message for event in events)
-    assert [(one.status, one.how) for one in extracted.groundedness] == [("unknown", "none")]
-    extracted = await do(extract, folder(tmp_path, ONE), client, verify=True)
-    assert [(one.status, one.how) for one in extracted.groundedness] == [("yes", "judge:openai/author")]
 
 
 @pytest.mark.parametrize("where", ["flag", "front matter"])
@@ -160,30 +131,6 @@ class Efforts(list[Event]):
         if isinstance(event, Notice) and event.message.startswith("effort medium: "):
             self.messages.append(event.message)
             self.when.append(len(self.author.requests))
-
-
-async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
-    files = folder(tmp_path, ONE)
-    rules = (
-        Rule(id="r1", rule="x", source=ONE, origin="added"),
-        Rule(id="r2", rule="y", source=SMALL, stale=True),
-        Rule(id="r4", rule="z", source=ONE, origin="added"),
-    )
-    write_spec(files.spec, Spec(prompt="prompt.md", prompt_fingerprint="old", rules=rules))
-    files.suite.write_text(
-        "prompt: prompt.md\ncases:\n  - {id: a, rule: r1, inputs: {review: fine}}\n"
-        "  - {id: b, rule: r2, inputs: {review: bad}}\n  - {id: c, rule: r3, inputs: {review: so so}}\n",
-        encoding="utf-8",
-    )
-    events: list[Event] = []
-    flags = {"models": ["fake/m"], "judge": "none", "results": str(tmp_path / "results")}
-    _, made = await do(run, files, Author(RULES).client(), events, **flags)
-    messages = [event.message for event in events if isinstance(event, Notice)]
-    assert "prompt.md has changed since prompt.spec.yaml was written" in messages
-    assert "no rule cites: “Label the mood of a review.”" in messages
-    assert any("2 cases aim at rules that are gone (b, c)" in message for message in messages)
-    assert not any("r2 cites" in message for message in messages)
-    assert len(runs.read(made).outputs) == 3
 
 
 async def test_no_inverse_is_paid_for_before_a_case_needs_it(tmp_path: Path) -> None:
@@ -237,13 +184,3 @@ async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path
 
 def notices(events: list[Event]) -> str:
     return "\n".join(event.message for event in events if isinstance(event, Notice))
-
-
-async def test_a_rule_whose_words_never_were_in_the_prompt_does_not_go_with_a_change(tmp_path: Path) -> None:
-    lying = Author({ONE: RULES[ONE]}, source="One word is what everybody wants here.")
-    await do(extract, folder(tmp_path, ONE), lying.client())
-    assert [rule.misquoted for rule in read_spec(tmp_path / "prompt.spec.yaml").rules] == [True]
-    done = await do(update, folder(tmp_path, ONE, SMALL), Author(RULES).client())
-    assert (done.stale, done.added) == ((), ("r2",))
-    assert [(rule.misquoted, rule.stale) for rule in done.spec.rules] == [(True, False), (False, False)]
-    assert [rule.origin for rule in read_spec(tmp_path / "prompt.spec.yaml").rules] == ["extracted", "extracted"]

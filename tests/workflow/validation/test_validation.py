@@ -69,18 +69,6 @@ def test_all_problems_of_all_files(tmp_path: Path) -> None:
     assert problems.count(("prompt.cases.yaml", 5, "error")) == 2
 
 
-def test_an_id_that_is_there_twice_hides_nothing_else(tmp_path: Path) -> None:
-    twin = "  - {id: c1, rule: r9, inputs: {wood: fox}}\n"
-    messages = [problem.text() for problem in validate([_folder(tmp_path, cases=CASES + twin)])]
-    at = f"{tmp_path / 'prompt.cases.yaml'}:4: error: "
-    assert [line for line in messages if line.startswith(at)] == [
-        f"{at}the case id 'c1' is on line 3 too; give it another",
-        f"{at}the case 'c1 on line 4' names the rule 'r9', which the spec does not have; it has r1, r2",
-        f"{at}the case 'c1 on line 4' lacks word; give it under 'inputs'",
-        f"{at}the case 'c1 on line 4' has inputs the prompt does not use: wood; the prompt takes word",
-    ]
-
-
 @pytest.mark.parametrize("cases", ["cases: []", "cases:\n  - {id: c1, rule: r1, inputs: {word: fox}, invalid: Odd.}"])
 def test_a_file_without_a_case_to_run_is_refused_as_run_does(tmp_path: Path, cases: str) -> None:
     _folder(tmp_path, cases=f"prompt: prompt.md\n{cases}\n")
@@ -307,25 +295,6 @@ def test_a_check_that_compares_with_what_no_case_expects_is_reported(tmp_path: P
     assert warning[:2] == ("prompt.spec.yaml", 10)
     assert "a check of the rule 'r1' compares with the expected output, but no case has one" in warning[2]
     assert _warnings(tmp_path, part, case.replace("inputs:", "expected: NN, inputs:")) == []
-
-
-@pytest.mark.parametrize("condition", ["kind: expected", "kind: contains, value: '{{expected}}'"])
-def test_a_condition_that_names_the_expected_output_is_reported_once(tmp_path: Path, condition: str) -> None:
-    part = f"    when:\n      - {{variable: word, {condition}}}\n"
-    (warning,) = _warnings(tmp_path, part, "  - {id: c1, rule: r1, expected: NN, inputs: {word: fox}}\n")
-    assert warning[:2] == ("prompt.spec.yaml", 10)
-    assert "the condition of the rule 'r1' names the expected output, which a condition cannot see" in warning[2]
-
-
-def test_a_metric_file_is_called_one_and_its_keys_are_guessed_among_a_metric_s(tmp_path: Path) -> None:
-    for name, text in (("empty.metric.md", ""), ("bare.metric.md", "---\nscale: 0-100\n---\n")):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        (problem, *_) = validate([tmp_path / name])
-        assert problem.message.startswith("the metric is empty")
-    file = tmp_path / "odd.metric.md"
-    file.write_text("---\nscael: 0-100\ntagz: x\n---\nKind? {{output}}\n", encoding="utf-8")
-    hints = [problem.suggestion for problem in validate([file])]
-    assert hints == ["did you mean 'scale'?", "it is kept, but not used"]
 
 
 def test_an_exclusion_that_is_a_list_of_phrases_is_hinted_at(
