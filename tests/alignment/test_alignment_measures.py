@@ -102,9 +102,3 @@ def test_catching_nothing_is_an_alignment_of_0() -> None:
     assert (made.alignment.estimate, made.undefined) == (0.0, ())
     assert made.alignment.high > 0.2
     assert made.coverage.high == korn_graubard([0] * 5, [1] * 5).high
-
-
-def test_base_rate_and_intervals_follow_the_confidence() -> None:
-    wide, narrow = figures_of(world(6, 2, 3, 29), 0.99), figures_of(world(6, 2, 3, 29), 0.8)
-    for name in ("coverage", "ffr", "alignment", "kappa", "base_rate"):
-        assert getattr(wide, name).low < getattr(narrow, name).low

@@ -136,11 +136,3 @@ def test_people_are_held_against_each_other_on_what_both_graded_themselves() -> 
     assert (pair.first, pair.second, pair.subject) == ("ada", "bob", "output")
     assert (pair.both_good, pair.second_bad, pair.both_bad, pair.first_bad) == (2, 1, 2, 0)
     assert pair.agreed.n == 5
-
-
-def test_the_same_grades_make_the_same_card() -> None:
-    given_grades = grades(list("ggbbuggg--"), "ada")
-    assert made(given_grades, ["f"] * N, ["p"] * N) == made(given_grades[::-1], ["f"] * N, ["p"] * N)
-    assert (
-        ReportCard.model_validate_json(made(given_grades, ["f"] * N, ["p"] * N).model_dump_json()).labels[0].good == 5
-    )

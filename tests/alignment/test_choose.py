@@ -16,7 +16,6 @@ from promptpex.alignment.choose import (
     GradedOutputs,
     Wanted,
     choose,
-    chosen_of,
 )
 
 
@@ -125,11 +124,6 @@ def test_what_is_graded_bad_on_the_criterion_itself_counts_alone_once_it_is_enou
     assert fewer.evidence("c").to_catch == (1 << 20) - 1
 
 
-def test_a_bad_grade_on_the_criterion_outweighs_a_good_one_on_the_whole() -> None:
-    graded = GradedOutputs(bad=0, good=0b11, own={"c": (0b01, 0)})
-    assert graded.evidence("c") == CriterionEvidence(0b01, 0b10, 0)
-
-
 @given(
     fails=st.lists(st.integers(0, 2**12 - 1), min_size=1, max_size=6),
     bad=st.integers(0, 2**12 - 1),
@@ -154,11 +148,3 @@ def test_no_candidate_within_the_limit_is_better_aligned(
             if name is None or value > best + 1e-12:
                 best, name = value, each.id
     assert choice.chosen == ((name,) if name else ())
-
-
-def test_the_set_is_what_is_chosen_for_any_criterion() -> None:
-    both = Contender("both", ("c", "d"), bits("1111000000"))
-    other = Contender("other", ("d",), bits("1100000000"))
-    choices = choose([Wanted("c"), Wanted("d")], [both, other], TEN)
-    assert chosen_of(choices) == {"both"}
-    assert GradedOutputs(0b1111, 0, {"c": (0b11, 0b100)}).among(0b101) == GradedOutputs(0b101, 0, {"c": (1, 0b100)})

@@ -15,10 +15,7 @@ from promptpex.alignment.cross_fit import (
     cross_fitted_choice,
     figures_of_folds,
     folds_of_graded,
-    observed,
-    union,
 )
-from promptpex.alignment.measures import figures_of
 
 
 def noise(seed: int, *, outputs: int = 40, candidates: int = 25) -> tuple[list[Contender], GradedOutputs]:
@@ -106,9 +103,3 @@ def test_no_output_is_counted_with_a_choice_that_its_case_had_a_part_in(
         cases = {clusters[number] for number in fold.held_out}
         assert not any(used >> number & 1 and clusters[number] in cases for number in range(16))
     assert sorted(counted) == ([number for number in range(16) if (labelled | own) >> number & 1] if folds else [])
-
-
-def test_observations_are_the_outputs_that_have_a_label() -> None:
-    made = figures_of(observed(0b0110, 0b1000, union([0b0010, 0b1000]), list("abcd")))
-    counts = made.counts
-    assert (counts.caught, counts.missed, counts.flagged, counts.kept) == (1, 1, 1, 0)

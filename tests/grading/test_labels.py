@@ -93,15 +93,6 @@ def test_graders_who_disagree(graders: str, unsure: str, label: object, source: 
     assert labels(*grades, how=how) == [(label, source)]
 
 
-def test_the_rules_are_put_in_words() -> None:
-    assert BY.sentence() == (
-        "the majority of the graders decides, a tie gives no label; without a grade on the whole output, it is good "
-        "where every rule is graded good, and bad where one is graded bad; unsure is not a vote"
-    )
-    assert LabelRules(graders="ada", unsure="bad").sentence().startswith("ada alone decides; ")
-    assert LabelRules(unsure="bad").sentence().endswith("unsure counts as bad")
-
-
 def test_a_grader_who_gave_no_grade_is_named() -> None:
     graders = {"ada", "bob"}
     require_known_grader(LabelRules(graders="ada"), graders)

@@ -146,11 +146,6 @@ def test_a_turn_used_up_by_a_graded_item_goes_to_the_policy_and_says_so() -> Non
     assert choice.item != order[0]
 
 
-def test_asking_again_gives_the_same_item() -> None:
-    progress, around = GradingProgress(in_order("abcdef")), Surroundings(sigmas(OPINIONS), 3)
-    assert draw_next(progress, around) == draw_next(progress, around)
-
-
 class _Counted(Mapping[str, tuple[Opinion, ...]]):
     """Opinions that count how often somebody goes through all of them."""
 

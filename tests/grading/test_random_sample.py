@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -170,12 +169,6 @@ def test_numbers_are_permanent_even_and_depend_on_the_seed() -> None:
     numbers = [number(str(index)) for index in range(2_000)]
     assert all(0 <= value < 1 for value in numbers)
     assert sum(numbers) / 2_000 == pytest.approx(0.5, abs=0.03)
-
-
-def test_the_order_does_not_depend_on_how_the_keys_are_given() -> None:
-    shuffled = list(KEYS) * 2
-    random.Random(1).shuffle(shuffled)
-    assert in_order(shuffled) == in_order(KEYS)
 
 
 def test_what_the_sample_has_reached_and_waits_for_a_grade_comes_first_whatever_the_policy() -> None:

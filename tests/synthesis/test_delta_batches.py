@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from promptpex.core.errors import MalformedReply, ModelError, NotAuthorised, TimedOut
+from promptpex.core.errors import MalformedReply, ModelError, TimedOut
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Change, Delta
 from promptpex.synthesis.history.categories import (
     MOST_CHARACTERS,
-    MOST_SENTENCES,
     DeltaPart,
     Pack,
     ask_packs,
@@ -27,15 +26,6 @@ def delta(version: str, *added: str) -> Delta:
 
 def names(pack: Pack) -> list[str]:
     return [part.version for part in pack]
-
-
-def test_small_deltas_share_a_request_and_large_ones_take_several() -> None:
-    small = [delta(f"v{number}", "One.", "Two.") for number in range(3)]
-    large = delta("v9", *(f"Sentence {number}." for number in range(60)))
-    packs = packs_of([*small, large])
-    assert [len([change for part in pack for change in part.changes]) for pack in packs] == [6, 24, 24, 12]
-    assert all(len([change for part in pack for change in part.changes]) <= MOST_SENTENCES for pack in packs)
-    assert packs_of([]) == packs_of([Delta(version="v1", changes=())]) == []
 
 
 def test_no_request_is_longer_than_it_may_be_but_for_one_long_sentence() -> None:
@@ -110,8 +100,3 @@ async def test_what_a_smaller_question_does_not_help_is_noticed_at_once() -> Non
     replies, heard = await answers(asked, "v1", "v2")
     assert (replies, len(asked.packs)) == ([], 1)
     assert any("timed-out" in event.message for event in heard if isinstance(event, Notice))
-
-
-async def test_what_holds_for_the_whole_model_ends_it() -> None:
-    with pytest.raises(NotAuthorised):
-        await answers(Asked(NotAuthorised("no key"), "v1"), "v1")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.errors import SynthesisError
-from promptpex.core.records import Candidate, Change, Check, Criterion, Delta, History, Implication, Synthesis
+from promptpex.core.records import Candidate, Check, Criterion, Implication, Synthesis
 from promptpex.synthesis.folder import HISTORY, SynthesisFolder, examine, read_candidates, write_candidates
-from tests.synthesis.prompts import version
 
 
 @pytest.fixture
@@ -34,10 +33,6 @@ def edit(folder: SynthesisFolder, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
-def test_the_folder_stands_beside_the_prompt(folder: SynthesisFolder) -> None:
-    assert folder.path.name == "mail.v2.synthesis"
 
 
 def test_a_link_that_leads_the_folder_away_is_refused(tmp_path: Path) -> None:
@@ -133,14 +128,6 @@ def test_the_same_pair_twice_is_an_error(folder: SynthesisFolder) -> None:
         file.write("  - stronger: one\n    weaker: two\n    evidence: person\n")
     with pytest.raises(SynthesisError, match="the implication 'one -> two' is on line"):
         read_candidates(folder.candidates)
-
-
-def test_the_history_is_read_as_it_was_written(folder: SynthesisFolder) -> None:
-    assert HISTORY.read(folder.versions) is None
-    delta = Delta(version="v1", changes=(Change(tag="added", text="Sé amable.", role="user"),), moved=2)
-    history = History(prompt="mail.v2.md", versions=(version("v1", "Sé amable."),), deltas=(delta,), criteria=("c1",))
-    HISTORY.write(folder.versions, history)
-    assert HISTORY.read(folder.versions) == history
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"prompt": "p", "deltas": [1]}', "\x00"])

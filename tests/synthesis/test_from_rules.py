@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from promptpex.assertions import check, compile_checks
 from promptpex.core.records import Check, InputCheck, Rule, Spec, Synthesis
 from promptpex.synthesis.proposing.from_rules import FromRules, from_rules
@@ -85,13 +83,3 @@ def test_a_changed_rule_changes_its_own_candidate_under_the_old_name() -> None:
     assert [(one.id, one.text) for one in second.criteria] == [("c1", "The output has at most 40 words.")]
     (candidate,) = second.candidates
     assert (candidate.id, candidate.check.value, candidate.choice) == ("r1_has_at_most_50_words", {"max": 40}, "must")
-
-
-def test_stale_rules_bring_nothing() -> None:
-    assert taken(COUNT.replace(stale=True)) == FromRules()
-
-
-@pytest.mark.parametrize("rule", ["Антворт.", "。", "The output is."])
-def test_a_rule_without_a_name_has_one_all_the_same(rule: str) -> None:
-    (candidate,) = taken(Rule(id="Regel-1", rule=rule)).candidates
-    assert candidate.id.startswith("regel_1_")

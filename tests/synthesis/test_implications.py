@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from promptpex.core.errors import NotAuthorised
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Candidate, Check, Implication, Request
 from promptpex.synthesis.results.implications import (
@@ -185,11 +184,6 @@ def test_a_batch_that_cannot_be_read_is_asked_pair_by_pair_and_a_failure_is_said
     assert [one.id for one in made.implications] == ["a -> b"]
     assert len(made.judged) == 1
     assert any("implications: fake/judge gave no usable reply" in notice for notice in notices)
-
-
-def test_a_judge_that_cannot_be_asked_at_all_ends_it() -> None:
-    with pytest.raises(NotAuthorised):
-        judged(lambda request: NotAuthorised("No key."), [("a", "b")])
 
 
 def test_long_checks_are_cut_and_other_keys_are_shown() -> None:

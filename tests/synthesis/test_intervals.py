@@ -98,12 +98,6 @@ def test_folds_keep_clusters_whole_and_spread_both_kinds(labels: str, groups: li
         assert max(sizes.values()) - min(sizes.values()) <= 1
 
 
-def test_the_same_seed_gives_the_same_folds_and_another_does_not() -> None:
-    kinds, clusters = [number % 3 == 0 for number in range(60)], [str(number) for number in range(60)]
-    first, again, other = (folds_of(kinds, clusters, seed=seed) for seed in (1, 1, 2))
-    assert first == again != other
-
-
 def test_too_few_examples_to_hold_some_out() -> None:
     problem = SelectionProblem.from_rows("0111", ["0", "1", "1", "1"], 1)
     assert cross_fitted(problem, list("abcd"), by(problem)) is None
@@ -153,10 +147,6 @@ def test_the_curve_rises_and_agrees_with_trying_every_set() -> None:
                 rising.append((alarms, best[alarms]))
         assert [(point.flagged, point.caught) for point in points] == rising
         assert all(point.proven for point in points)
-
-
-def test_no_curve_without_both_kinds() -> None:
-    assert curve(SelectionProblem.from_rows("11", ["0", "1"], 1), seconds=1) == []
 
 
 def test_outputs_without_a_label_sharpen_the_false_failure_rate() -> None:

@@ -108,12 +108,6 @@ def test_choosing_again_replaces_the_earlier_choice() -> None:
     assert with_assertions(second, SYNTHESIS, {"is_one_paragraph"}) == second
 
 
-def test_an_id_that_is_taken_gets_a_number() -> None:
-    spec = SPEC.replace(rules=(*SPEC.rules, Rule(id="c1", rule="Another rule.", origin="added")))
-
-    assert with_assertions(spec, SYNTHESIS, {"names_city"}).rules[3].id == "c1-2"
-
-
 def test_what_a_person_edited_in_the_file_stays_and_is_not_added_twice(tmp_path: Path) -> None:
     path = tmp_path / "trip.spec.yaml"
     write_spec(path, with_assertions(SPEC, SYNTHESIS, {"names_city", "is_one_paragraph"}), by_hand=True)

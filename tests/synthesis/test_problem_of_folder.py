@@ -13,7 +13,7 @@ from promptpex.cli.main import run_cli
 from promptpex.codecs import jsonl
 from promptpex.core.records import Candidate, Check, Example, Implication, Synthesis
 from promptpex.promptfile import read
-from promptpex.synthesis.choice.problem_of_folder import FolderProblem, implied, problem_of
+from promptpex.synthesis.choice.problem_of_folder import implied, problem_of
 from promptpex.synthesis.choice.screens import indistinct, indistinct_sentences
 from promptpex.synthesis.folder import SynthesisFolder, write_candidates
 from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile
@@ -145,12 +145,6 @@ def test_questions_can_weigh() -> None:
     assert problem_of(matrix, (), LIMITS, weigh_questions=True).problem.weights == (Fraction(1), Fraction(5, 2))
 
 
-def test_questions_weigh_by_the_examples_that_a_candidate_was_run_on() -> None:
-    matrix = matrix_of({"a": "pf", "b": "fp"}, "gb--")
-    matrix.add(MatrixCell(1, 0, "fail", asked=3))
-    assert problem_of(matrix, (), LIMITS, weigh_questions=True).problem.weights == (Fraction(1), Fraction(5, 2))
-
-
 class Desk:
     """A prompt with a synthesis folder, on disk."""
 
@@ -261,9 +255,3 @@ def test_examples_of_older_versions_are_counted(desk: Desk, capsys: pytest.Captu
     desk.folder.write_examples([*desk.folder.read_examples(), example(99, "bad", version="older")])
     assert run_cli(["select", "p.synthesis"]) == 0
     assert "1 example of other versions of the prompt not used." in capsys.readouterr().out
-
-
-def test_the_columns_and_rows_of_a_problem_are_those_of_its_matrix() -> None:
-    given: FolderProblem = problem_of(matrix_of({"a": "pppp", "b": "pfpf", "c": "fppf"}, "-gb-"), (), LIMITS)
-    assert (given.columns, given.rows) == ((1, 2), (1, 2))
-    assert given.problem.fails == (0b01, 0b00)

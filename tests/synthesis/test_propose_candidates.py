@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.core.errors import BudgetExceeded, TruncatedReply
+from promptpex.core.errors import TruncatedReply
 from promptpex.core.records import Candidate, Check, Criterion, Means, Request
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.model_in_role import RoleModel
@@ -157,11 +157,6 @@ async def test_many_criteria_are_asked_for_in_parts_and_one_part_may_fail() -> N
     assert set(new.asked) == {"c1", "c2", "c3", "c4", "c5", "c6"}
 
 
-async def test_what_holds_for_the_whole_model_ends_it() -> None:
-    with pytest.raises(BudgetExceeded):
-        await made(BudgetExceeded("spent"))
-
-
 def _candidate(kind: str, value: Any) -> Candidate:
     return Candidate(id="it", criteria=("c1",), check=Check(kind=kind, value=value))
 
@@ -211,14 +206,6 @@ async def test_several_are_asked_for_one_criterion_at_a_time_with_grades_and_rea
     two = [[proposed("b", "contains", "y", "c1")], [proposed("d", "contains", "z", "c2")]]
     new, client = await made(*two, criteria=CRITERIA[:2], demand=Demand(several=True))
     assert (len(client.requests), len(new.candidates)) == (2, 2)
-
-
-async def test_without_a_demand_nothing_of_it_stands_in_the_request() -> None:
-    _, client = await made([proposed("a", "contains", "x")])
-    text = client.requests[0].messages[-1].content
-    assert "one is enough where there is no doubt" in text
-    for part in ("called these answers", "wishes of", "there already", "wants a reader to decide"):
-        assert part not in text
 
 
 @pytest.mark.parametrize(

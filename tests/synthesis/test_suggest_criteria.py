@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Criterion, Example, Grade, Request, Rule
 from promptpex.grading.book import GradeBook, subjects_of
-from promptpex.synthesis.proposing.criteria import Suggestions, criterion_id, suggest_criteria
+from promptpex.synthesis.proposing.criteria import Suggestions, suggest_criteria
 from promptpex.synthesis.proposing.graded_examples import GradedExamples, examples_for, examples_for_notes
 from tests.samples import asked, prompt, role_model
 
@@ -156,9 +155,3 @@ async def test_long_outputs_and_notes_are_cut_in_requests() -> None:
     (shown,) = examples_for_notes(book, [one], most_bad=12).bad
     assert len(shown.output) <= 2_001
     assert len(shown.reason) <= 2_001
-
-
-def test_ids_of_criteria_are_free() -> None:
-    assert criterion_id("Names every product", {"names_every_product"}) == "names_every_product_2"
-    assert criterion_id("output", ()) == "output_2"
-    assert json.dumps(criterion_id("日本", ())) == '"criterion"'

@@ -13,7 +13,7 @@ import pytest
 from promptpex.core.errors import SynthesisError
 from promptpex.promptfile import read
 from promptpex.synthesis.history import git
-from promptpex.synthesis.history.versions import WORKING_COPY, Versions, from_files, from_git, natural_order
+from promptpex.synthesis.history.versions import WORKING_COPY, Versions, from_files, from_git
 from tests.synthesis.repository import Repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -321,8 +321,3 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SynthesisError, match="there is no prompt file"):
         from_files(read(prompt), prompt, [tmp_path / "empty"])
-
-
-def test_names_are_ordered_as_people_number_them() -> None:
-    names = ["v10", "v9b", "v9", "V1", "a٣", "final", "v9a", "10", "9"]
-    assert sorted(names, key=natural_order) == ["9", "10", "a٣", "final", "V1", "v9", "v9a", "v9b", "v10"]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 
-from promptpex.synthesis.selection.problem import all_implied_by, below_ffr, closed, sources, uncontradicted
+from promptpex.synthesis.selection.problem import all_implied_by, sources
 
 
 def reachable(count: int, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -16,14 +15,6 @@ def reachable(count: int, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]
             for b in range(count):
                 leads[a][b] = leads[a][b] or (leads[a][k] and leads[k][b])
     return [(a, b) for a in range(count) for b in range(count) if leads[a][b] and a != b]
-
-
-def test_pairs_are_closed_transitively_through_cycles_too() -> None:
-    dice = random.Random(4)
-    for _ in range(150):
-        count = dice.randrange(1, 9)
-        pairs = [(dice.randrange(count), dice.randrange(count)) for _ in range(dice.randrange(12))]
-        assert closed(count, pairs) == reachable(count, pairs)
 
 
 def test_sources_imply_everything_and_none_implies_another() -> None:
@@ -42,14 +33,3 @@ def test_a_chain_of_thousands_is_closed_without_recursion() -> None:
     implied = all_implied_by(count, [(number, number + 1) for number in range(count - 1)])
     assert implied[0].bit_count() == count - 1
     assert sources(range(count), implied) == [0]
-
-
-def test_a_pair_that_an_example_speaks_against_is_dropped() -> None:
-    assert uncontradicted([(0, 1), (1, 0), (2, 0)], [0b011, 0b001, 0b100]) == [(0, 1)]
-
-
-def test_a_pair_is_pruned_where_either_flags_the_limit_or_more() -> None:
-    fails = [0b0000, 0b0001, 0b0011]
-    assert below_ffr([(0, 1), (1, 2), (2, 0), (0, 0)], fails, 0b1111, Fraction(1, 2)) == [(0, 1), (0, 0)]
-    assert below_ffr([(0, 1)], fails, 0b1111, Fraction(1, 4)) == []
-    assert below_ffr([(1, 2)], fails, 0, Fraction(1, 4)) == [(1, 2)]

@@ -60,12 +60,6 @@ def test_limits_are_inclusive_and_exact_where_binary_fractions_are_not() -> None
     assert select(problem, "baseline", at_both_edges).chosen == (0,)
 
 
-@pytest.mark.parametrize("text", ["", "1.5", "-0.1", "101%", "nan", "1e-1", "a", "٣", "1" * 5000])
-def test_what_is_not_a_share_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is not a share: write"):
-        share(text)
-
-
 def test_weights_count_in_place_of_the_number() -> None:
     rows = ["011", "010", "001"]
     weights = [Fraction(5), Fraction("0.1"), Fraction("0.2")]

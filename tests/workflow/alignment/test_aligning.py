@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Check
 from promptpex.grading.random_sample import in_order
@@ -95,19 +94,6 @@ def test_the_terminal_says_how_labels_came_about_and_what_each_figure_rests_on(
     assert "c1 loud (code): flags 9 of 15 good outputs, more than 20%; catches 4 of 4" in text
     assert "ada and bob on the whole output: agree on 67%" in text
     assert "No set is chosen yet: this is what `promptpex select --method aligned` would choose." in text
-
-
-def test_another_grader_and_another_limit_can_be_looked_at(
-    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    graded(world)
-    world.grade("b" * 20, grader="bob")
-    assert card_of(capsys, "--graders", "bob").labels[0].bad == 20
-    assert card_of(capsys, "--graders", "ada").labels[0].bad == 8
-    states = {one.id: one.state for one in card_of(capsys, "--graders", "ada", "--ffr", "65%").candidates}
-    assert (states["calm"], states["loud"]) == ("chosen", "worse")
-    assert run_cli(["align", "--graders", "eve"]) == 2
-    assert "no grader is called 'eve'" in capsys.readouterr().err
 
 
 def test_the_card_says_by_which_labels_the_kept_set_was_chosen(
@@ -340,14 +326,6 @@ def test_outputs_of_folds_that_choose_nothing_count_as_not_flagged(
     assert "nothing chosen in 1 of 5 folds, whose outputs count as not flagged" in text
 
 
-def test_graders_who_do_not_count_are_not_named(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    world.grade("ggb")
-    world.grade("gggg", grader="bob")
-    assert run_cli(["align", "--graders", "ada"]) == 0
-    assert "3 of 20 outputs graded, by ada: 2 good" in " ".join(capsys.readouterr().out.split())
-    assert card_of(capsys).graders == ("ada", "bob")
-
-
 def test_what_a_judge_was_shown_does_not_measure_it(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
     graded(world)
     world.run(VERDICTS, SPEC, settings={"judge_examples": 4})
@@ -356,13 +334,6 @@ def test_what_a_judge_was_shown_does_not_measure_it(world: AlignedFolder, capsys
     assert made["judge", "r1", ("judge:gpt",)].graded.n == 20 - shown
     assert made["check", "r1", ("check:regex",)].graded.n == 20
     assert made["verdicts", "output", ()].graded.n < 20 - shown + 1
-
-
-def test_programs_get_the_card_as_a_record(world: AlignedFolder) -> None:
-    graded(world)
-    card = promptpex.align("r1", graders="ada", ffr=0.65)
-    assert (card.prompt, card.runs, card.limit) == ("trip", ("r1",), 0.65)
-    assert [row.kind for row in card.rows if row.kind in ("check", "judge")] == ["check", "judge", "judge"]
 
 
 def test_a_choice_by_another_method_is_measured_in_its_own_way(

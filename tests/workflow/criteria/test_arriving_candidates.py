@@ -160,18 +160,6 @@ def test_a_server_that_refuses_streams_is_asked_for_a_whole_reply(tmp_path: Path
     assert refused == made(tmp_path / "streamed", [["[", items(GOOD), ",", items(SHOUTS), "]", *END]])[0]
 
 
-def test_what_is_refused_and_mended_is_shown_behind_what_came_before(tmp_path: Path) -> None:
-    gate = Gate()
-    mended = proposed("wrong", "regex", "[A-Z]", "capitals")
-    first = ["[", items(CAPITALS[3]), ",", items(GOOD), "]", *END]
-    with criteria_page(tmp_path, [first, ["[", items(mended), gate, "]", *END]]) as (project, _):
-        project.make()
-        board = until(project, lambda board: is_run(board, "wrong"))
-        assert ids(board) == {"all_capitals": True, "wrong": True}
-        gate.opened.set()
-        assert ids(settled(project)) == {"all_capitals": False, "wrong": False}
-
-
 def test_what_has_reached_the_file_is_there_once_and_what_lost_its_criterion_not_at_all() -> None:
     criteria = tuple(Criterion(id=name, text=name) for name in ("a", "b"))
     one, two, three = (

@@ -8,7 +8,7 @@ import pytest
 
 from promptpex.core.errors import RunError, SynthesisError
 from promptpex.core.events import Event, Notice
-from promptpex.core.records import Example, Grade
+from promptpex.core.records import Grade
 from promptpex.documents.human_grades import append_grades
 from promptpex.grading.labels import LabelRules
 from promptpex.promptfile import read
@@ -114,12 +114,6 @@ def test_a_damaged_file_of_examples_is_one_sentence(desk: Desk, text: bytes, sen
     with pytest.raises(SynthesisError) as caught:
         desk.folder.read_examples()
     assert f"examples.jsonl{sentence}" in str(caught.value)
-
-
-def test_examples_read_back_as_they_were_written(desk: Desk) -> None:
-    odd = Example(id="x", inputs={"a": [1, None, "é\u2028"]}, output="\ud800\x1b[2J", label="bad")
-    desk.folder.write_examples([odd])
-    assert desk.folder.read_examples() == (odd,)
 
 
 def test_a_folder_that_cannot_be_written_is_named(desk: Desk) -> None:
