@@ -7,16 +7,6 @@ import random
 from promptpex.synthesis.selection.problem import all_implied_by, sources
 
 
-def reachable(count: int, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """All pairs that follow, by Warshall's algorithm."""
-    leads = [[(a, b) in set(pairs) for b in range(count)] for a in range(count)]
-    for k in range(count):
-        for a in range(count):
-            for b in range(count):
-                leads[a][b] = leads[a][b] or (leads[a][k] and leads[k][b])
-    return [(a, b) for a in range(count) for b in range(count) if leads[a][b] and a != b]
-
-
 def test_sources_imply_everything_and_none_implies_another() -> None:
     dice = random.Random(5)
     for _ in range(150):
