@@ -162,6 +162,7 @@ def test_a_worker_that_dies_is_one_sentence(tmp_path: Path) -> None:
         _until(lambda: not _group(process.pid))
 
 
+@pytest.mark.long
 def test_rows_are_printed_while_others_are_still_to_come_and_a_reader_may_leave(tmp_path: Path) -> None:
     written(tmp_path, [])
     with checking(tmp_path, "-", "--assertions", str(tmp_path / "checks.yaml"), "-q", forked=False) as process:

@@ -20,6 +20,7 @@ CONVERSED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.litellm
 async def test_a_colon_in_a_name_makes_nobodys_model_an_ollamas(
     tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,7 @@ from tests.synthesis import audio_guide as guide
 pytestmark = [pytest.mark.embedded, pytest.mark.slow]
 
 
+@pytest.mark.long
 def test_the_embedded_model_breaks_nothing(tmp_path: Path, shallow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPTPEX_EMBEDDED_MODEL", str(shallow))
     guide.write_versions(tmp_path / "versions", 1)

@@ -86,6 +86,7 @@ def test_a_prompt_without_a_spec_gets_one(folder: Path) -> None:
     assert [rule.rule for rule in spec.rules] == ["The reply names the city.", "The reply stays calm."]
 
 
+@pytest.mark.long
 def test_a_module_is_written_with_tests_that_pass(folder: Path) -> None:
     assert select("--out", "trip_checks.py") == 0
 

@@ -71,6 +71,7 @@ def test_cases_that_occur_more_than_once_widen_the_interval_of_kappa() -> None:
     assert agreements(verdicts(of(again))).equals(agreements(verdicts(of(again))))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("cases", "models", "share"), [(30, 5, 0.8), (100, 15, 0.9)])
 def test_the_interval_of_the_share_covers_where_the_verdicts_of_a_case_hang_together(
     cases: int, models: int, share: float

@@ -6,6 +6,8 @@ import multiprocessing
 import multiprocessing.synchronize
 from pathlib import Path
 
+import pytest
+
 from promptpex.store.sqlite.file import open_database
 
 ROUNDS, PROCESSES = 12, 4
@@ -18,6 +20,7 @@ def opened(folder: Path, barrier: multiprocessing.synchronize.Barrier) -> None:
         open_database(folder / f"{number}.db", synchronous="normal", busy_timeout_s=30).close()
 
 
+@pytest.mark.long
 def test_each_process_gets_the_store(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(PROCESSES, timeout=300)
