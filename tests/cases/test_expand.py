@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.cases.expand import Expanding, expand, growing, plan_expansion
-from promptpex.cases.plan import Generation, plan
+from promptpex.cases.expand import Expanding, expand, growing
 from promptpex.core.errors import Unavailable
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Request, Spec, Suite, VariableSpec
@@ -129,13 +128,6 @@ async def test_a_variant_that_did_not_grow_is_left_out_with_a_notice() -> None:
     assert await expand(failing, prompt(), spec(), SHORT) == SHORT
 
 
-def test_only_free_texts_grow() -> None:
-    of = spec().replace(inputs={"thing": VariableSpec(type="enum", values=("a rose",)), "place": VariableSpec()})
-    assert growing(SHORT.cases[0], prompt(), of) == ("place",)
-    typed = of.replace(inputs={**of.inputs, "place": VariableSpec(type="json")})
-    assert plan_expansion(prompt(), typed, SHORT, how=Expanding()).make == ()
-
-
 async def test_fixed_values_stay_as_they_are() -> None:
     of = spec().replace(inputs={"place": VariableSpec(values=("here", "there", "afar"))})
     suite, client = await grown(
@@ -144,17 +136,6 @@ async def test_fixed_values_stay_as_they_are() -> None:
     assert suite.cases[1].inputs["thing"].startswith("a much longer one")
     assert suite.cases[1].inputs["place"] == "here"
     assert "These parts stay as they are, and are not given back:\nplace:\nhere" in asked(client.requests[0])
-
-
-async def test_generation_leaves_variants_to_expansion() -> None:
-    suite, _ = await grown()
-    todo = plan(prompt(), spec(), suite, options=Generation(1, 1))
-    assert [case.id for case in todo.keep if case.expanded_from] == ["r1-1-long", "r1-inverse-1-long", "mine-long"]
-
-
-async def test_samples_are_shown() -> None:
-    _, client = await grown(samples=("my tap drips",))
-    assert all("my tap drips" in asked(request) for request in client.requests)
 
 
 def test_only_running_text_grows() -> None:

@@ -52,10 +52,6 @@ async def test_the_median_of_the_judges_decides() -> None:
     assert third.reason == "the score 0.30 is below 0.80: c says 0.3"
 
 
-async def test_the_threshold_is_an_argument() -> None:
-    assert (await results_of(judge(0.5, 0.4), threshold=0.5))[0].text == "RED for rose 0"
-
-
 async def test_judges_that_cannot_be_read_have_no_say_but_half_of_them_must() -> None:
     first, _, third = await results_of(
         judge("?", "?", label="a"), judge(0.9, Unavailable("gone", model="b"), label="b")

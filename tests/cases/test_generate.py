@@ -10,28 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.cases.generate import generate, keep_unreplaced
+from promptpex.cases.generate import (
+    generate,
+    keep_unreplaced,
+    mark_invalid,
+    replace_invalid,
+    within_tries,
+)
 from promptpex.cases.input_specs import input_spec_text
 from promptpex.cases.new_cases_request import read_value
 from promptpex.cases.plan import Generation, Plan, Scenario, plan, with_more
-from promptpex.cases.validity import code_problems
+from promptpex.cases.validity import ValidityCheck, code_problems
 from promptpex.core.errors import ContextTooSmall
 from promptpex.core.events import Event, Notice
-from promptpex.core.records import (
-    Case,
-    Completion,
-    InputCheck,
-    ModelName,
-    Request,
-    Rule,
-    Spec,
-    Suite,
-    VariableSpec,
-)
+from promptpex.core.records import Case, Completion, InputCheck, ModelName, Request, Rule, Spec, Suite, VariableSpec
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.structured import Structured
-from tests.samples import asked, prompt, role_model, spec, wanted_cases, written_cases
+from tests.samples import asked, broken, prompt, role_model, spec, wanted_cases, written_cases
 
 NEW = {"thing": "new", "place": "here"}
 OPTIONS = Generation(per_rule=2, per_inverse=1)
@@ -54,23 +50,6 @@ async def full_suite() -> Suite:
     voice, _ = role_model(numbered())
     empty = Suite(prompt="prompt.md")
     return await generate(voice, prompt(), spec(), todo(empty), suite_for="prompt.md", options=OPTIONS)
-
-
-async def test_each_rule_and_inverse_gets_its_cases() -> None:
-    suite = await full_suite()
-    ids = [case.id for case in suite.cases]
-    assert ids == ["r1-1", "r1-2", "r1-inverse-1", "r2-1", "r2-2", "r2-inverse-1"]
-    assert all(
-        case.origin == "generated" and case.inputs_fingerprint and case.reasoning == "why" for case in suite.cases
-    )
-    assert suite.cases[2].inverse
-    assert suite.cases[2].rule == "r1"
-
-
-async def test_a_full_suite_needs_nothing() -> None:
-    suite = await full_suite()
-    assert todo(suite).missing == 0
-    assert todo(suite).retire == ()
 
 
 async def test_editing_one_rule_asks_for_its_cases_and_no_others() -> None:
@@ -127,12 +106,6 @@ def test_no_option_but_replace_retires_a_usable_case_whose_rule_and_inputs_are_a
     assert all(case.inputs_fingerprint != fingerprint for case in kept.keep)
     more = with_more(options, prompt(), spec(), suite, more=1)
     assert todo(suite, options=more).retire == ()
-
-
-async def test_another_input_spec_makes_all_cases_stale() -> None:
-    suite = await full_suite()
-    changed = spec().replace(inputs={"thing": VariableSpec(constraints=("The thing is alive.",))})
-    assert todo(suite, changed).missing == 6
 
 
 async def test_repeated_inputs_are_dropped_and_reported() -> None:
@@ -240,13 +213,6 @@ async def test_what_is_alike_stays_where_nothing_better_comes() -> None:
     )
     assert len(client.requests) == 2
     assert len(suite.cases) == 2
-
-
-async def test_a_short_reply_is_asked_for_in_parts() -> None:
-    voice, client = role_model(lambda request: {"cases": numbered_reply(request)["cases"][:2]})
-    numbered_reply = numbered()
-    await generate(voice, prompt(), spec(), todo(Suite(prompt="p")), suite_for="p", options=OPTIONS)
-    assert [len(wanted_cases(request)) for request in client.requests] == [6, 4]
 
 
 async def test_a_spoilt_case_does_not_cost_the_others() -> None:
@@ -388,3 +354,98 @@ async def test_a_case_of_a_rule_that_is_gone_has_no_successor() -> None:
     again = todo(suite, without)
     kept, as_planned = keep_unreplaced(again, Suite(prompt="prompt.md", cases=again.keep), without)
     assert (as_planned, {case.rule for case in kept.cases}) == (again, {"r2"})
+
+
+OPTIONS_REPLACE_INVALID = Generation(per_rule=2, per_inverse=1)
+
+
+def case(name: str = "c1", thing: str = "a rose", **fields: Any) -> Case:
+    return Case(id=name, rule="r1", inputs={"thing": thing, "place": "here"}, **fields)
+
+
+def author(invalid: int) -> Any:
+    """An author and judge in one, whose first ``invalid`` things break the input spec."""
+    count = itertools.count(1)
+
+    def reply(request: Request) -> Any:
+        if request.stage == "validity":
+            return broken(request, lambda shown: "rotten" in shown)
+
+        def thing(aim: str, number: int) -> dict[str, str]:
+            n = next(count)
+            return {"thing": f"{'rotten' if n <= invalid else 'good'} {n}", "place": "here"}
+
+        return written_cases(request, thing)
+
+    return role_model(reply)
+
+
+async def made(voice: Any) -> Suite:
+    empty = Suite(prompt="prompt.md")
+    todo = plan(prompt(), spec(), empty, options=OPTIONS_REPLACE_INVALID)
+    return await generate(voice, prompt(), spec(), todo, suite_for="prompt.md", options=OPTIONS_REPLACE_INVALID)
+
+
+async def test_invalid_cases_are_excluded_and_replaced() -> None:
+    voice, client = author(2)
+    suite = (await made(voice)).replace(match="json")
+    events: list[Event] = []
+    refined = await replace_invalid(
+        voice,
+        suite,
+        ValidityCheck(prompt(), spec(), voice, emit=events.append),
+        options=OPTIONS_REPLACE_INVALID,
+        rounds=2,
+    )
+    excluded = [one for one in refined.suite.cases if one.invalid is not None]
+    assert [one.inputs["thing"] for one in excluded] == ["rotten 1", "rotten 2"]
+    assert excluded[0].invalid == "(thing) The thing is an object. Look."
+    assert (len(refined.suite.usable()), refined.suite.match) == (6, "json")
+    assert refined.plan.missing == 0
+    assert {one.status for one in refined.findings.values()} == {"valid", "invalid"}
+    assert any(isinstance(event, Notice) and "2 of 6 cases excluded" in event.message for event in events)
+    judged = [request for request in client.requests if request.stage == "validity"]
+    assert len(judged) == 2
+
+
+@pytest.mark.parametrize(("rounds", "requests"), [(0, 0), (1, 1), (2, 2)])
+async def test_an_author_that_never_gets_it_right_is_not_asked_without_end(rounds: int, requests: int) -> None:
+    voice, client = author(10_000)
+    suite = await made(voice)
+    before, how = len(client.requests), ValidityCheck(prompt(), spec(), voice)
+    refined = await replace_invalid(voice, suite, how, options=OPTIONS_REPLACE_INVALID, rounds=rounds)
+    assert sum(request.stage == "cases" for request in client.requests[before:]) == requests
+    assert refined.suite.usable() == ()
+    again = await replace_invalid(voice, refined.suite, how, options=OPTIONS_REPLACE_INVALID, rounds=rounds)
+    assert again.plan.missing == 0
+    assert again.suite == refined.suite
+
+
+async def test_cases_of_people_stay_as_they_are() -> None:
+    voice, _ = author(0)
+    mine = Suite(prompt="prompt.md", cases=(case("mine", "rotten one", origin="added"),))
+    events: list[Event] = []
+    refined = await replace_invalid(
+        voice, mine, ValidityCheck(prompt(), spec(), voice, emit=events.append), options=Generation(0, 0), rounds=1
+    )
+    assert refined.suite == mine
+    assert any(isinstance(event, Notice) and "your case mine stays" in event.message for event in events)
+
+
+async def test_only_the_named_cases_are_checked() -> None:
+    voice, client = author(0)
+    both = Suite(prompt="p", cases=(case("c1", "rotten one"), case("c2", "rotten two")))
+    suite, checked = await mark_invalid(both, ValidityCheck(prompt(), spec(), voice), only=["c2"])
+    assert [one.id for one in suite.usable()] == ["c1"]
+    assert [one.case for one in checked] == ["c2"]
+    assert len(client.requests) == 1
+
+
+def test_the_limit_is_over_all_runs() -> None:
+    todo = plan(prompt(), spec(), Suite(prompt="p"), options=Generation(1, 0))
+    target = todo.make[0][0]
+    spent = tuple(case(f"x{n}", f"t{n}", inputs_fingerprint=target.inputs_fingerprint, invalid="bad") for n in range(2))
+    again = plan(prompt(), spec(), Suite(prompt="p", cases=spent), options=Generation(1, 0))
+    assert [one.rule.id for one, _ in again.make] == ["r1", "r2"]
+    assert [one.rule.id for one, _ in within_tries(again, tries=1).make] == ["r2"]
+    assert [one.rule.id for one, _ in within_tries(again, tries=2).make] == ["r1", "r2"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptpex.cases.comparable_words import folded, sentences, slug
+from promptpex.cases.degenerate_text import of_language, scripts_of, share_in
 from promptpex.cases.file import read_suite
 from promptpex.cases.lint import LintFinding, errors, lint, lint_all
-from promptpex.core.records import Case, Message, Prompt, Rule, Spec, Suite, VariableSpec
+from promptpex.core.records import Case, Message, Prompt, Rule, Spec, VariableSpec
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
 from tests.work import in_proportion
@@ -95,10 +98,6 @@ def test_the_published_tests_show_what_they_are_known_for() -> None:
     assert [name for name, each in tests.items() if any(one.code == "gibberish" for one in each)] == ["speech-tag"]
     baseline = [(name, text[:14], one.code) for name, each in by_name.items() for text, one in each[1]]
     assert baseline == [("shakespearean-writing-assistant", "Please provide", "preamble")]
-
-
-def test_an_ordinary_case_has_no_findings() -> None:
-    assert findings_of("The hurdles final was moved to Friday because of the storm.") == []
 
 
 def test_variables_are_there_and_not_all_empty() -> None:
@@ -287,11 +286,6 @@ def test_no_text_keeps_lint_busy(text: Callable[[int], str]) -> None:
     assert in_proportion(read, 1500, 12_000)
 
 
-def test_lint_all_names_the_cases_with_findings() -> None:
-    suite = Suite(prompt="p", cases=(Case(id="a", inputs={"mail": "Fog."}), Case(id="b", inputs={"mail": ""})))
-    assert list(lint_all(suite, prompt=prompt(), spec=Spec(prompt="p"))) == ["b"]
-
-
 def test_another_script_is_no_finding_where_the_rule_or_the_input_spec_speaks_of_languages() -> None:
     text = "Шторм надвигается на порт, рыбаки остаются дома."
     english = Rule(id="r4", rule="The output is in English, whatever the mail is written in.")
@@ -314,3 +308,54 @@ def test_conditions_give_rules_no_subject_that_inputs_must_not_have() -> None:
     assert errors(lint(Case(id="c", rule="r0", inputs={"mail": text}), prompt=prompt(), spec=spec)) == []
     always = spec.replace(rules=tuple(rule.replace(needs="output") for rule in conditional))
     assert errors(lint(Case(id="c", rule="r0", inputs={"mail": text}), prompt=prompt(), spec=always)) != []
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing(text: str) -> None:
+    assert folded(folded(text)) == folded(text)
+
+
+def test_sentences_end_in_any_script() -> None:
+    assert sentences("One. Two!\nThree? 四。五。 छह। سبعة؟ ثمانية") == [
+        "One.",
+        "Two!",
+        "Three?",
+        "四。",
+        "五。",
+        "छह।",
+        "سبعة؟",
+        "ثمانية",
+    ]
+
+
+@given(st.text())
+def test_sentences_lose_blanks_only(text: str) -> None:
+    kept = "".join("".join(sentences(text)).split())
+    assert len(kept) <= len("".join(text.split()))
+    assert all(part.strip() == part and part for part in sentences(text))
+
+
+@given(st.text(min_size=1))
+def test_a_slug_can_stand_in_an_id(name: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_.-]+", slug(name))
+
+
+def test_slugs_of_different_names_differ() -> None:
+    assert slug("night-1") == "night-1"
+    assert slug("đêm") != slug("ngày")
+    assert slug("夜") != slug("昼")
+
+
+@pytest.mark.parametrize(
+    ("text", "script"), [("chữ quốc ngữ", "Latin"), ("слово", "Cyrillic"), ("ことば", "Kana"), ("词语", "Han")]
+)
+def test_scripts_are_told_apart(text: str, script: str) -> None:
+    assert scripts_of(text).most_common(1)[0][0] == script
+    assert share_in(text, frozenset({script})) == 1
+
+
+def test_languages_have_scripts() -> None:
+    assert of_language("ja") == {"Han", "Kana"}
+    assert of_language("sr-Latn") == {"Latin", "Cyrillic"}
+    assert of_language("pt_BR") == {"Latin"}
+    assert share_in("123 !", of_language("en")) is None

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import stat
 import subprocess
 import sys
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs import jsonl, safe_csv
+from promptpex.codecs import excel, jsonl, safe_csv
 from promptpex.codecs.files import file_lock
 from promptpex.codecs.files.atomic import write_bytes, write_text
+from promptpex.codecs.files.file_lock import append_whole
 from promptpex.core.errors import InputError
 from promptpex.documents.yaml_reader import load, plain_value
 
@@ -82,17 +89,6 @@ def test_a_bad_line_is_named(tmp_path: Path, text: str, line: int) -> None:
 def test_a_bad_line_in_the_middle_is_no_cut_tail() -> None:
     with pytest.raises(InputError):
         list(jsonl.parse("{\n{}\n", cut_tail=True))
-
-
-def test_json_lines_of_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text("".join(f"{jsonl.dumps(value)}\n" for value in ({"a": "é😀"}, [1])), encoding="utf-8")
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n") + b'{"b": "\xff')
-    assert [line.value for line in jsonl.read(path, what="file", cut_tail=True)] == [{"a": "é😀"}, [1]]
-    with pytest.raises(InputError, match="not UTF-8"):
-        list(jsonl.read(path, what="file"))
-    with pytest.raises(InputError, match="no such file"):
-        list(jsonl.read(tmp_path / "none", what="file"))
 
 
 def test_atomic_writes_keep_permissions_and_links(tmp_path: Path) -> None:
@@ -241,3 +237,127 @@ def test_lenient_lines_hold_what_only_python_writes(tmp_path: Path) -> None:
     for line in path.read_text(encoding="utf-8").splitlines():
         with pytest.raises(InputError, match="not valid JSON"):
             list(jsonl.parse(line))
+
+
+ROOT = Path(__file__).parents[2]
+WRITER = """
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from promptpex.codecs.files.file_lock import append_whole
+
+for number in range(60):
+    append_whole(Path(sys.argv[1]), (sys.argv[2] * 9_000 + "\\n").encode() * 3, drop_cut_line=True)
+"""
+
+
+@pytest.mark.parametrize("left", [b"", b"a\n", b"a\nb", b"b", b"a\n" + b"b" * 200_000, b"b" * 200_000])
+def test_what_was_left_of_a_line_is_dropped_or_ended(tmp_path: Path, left: bytes) -> None:
+    file = tmp_path / "lines"
+    file.write_bytes(left)
+    append_whole(file, b"c\n")
+    assert file.read_bytes() == left + (b"\n" if left and not left.endswith(b"\n") else b"") + b"c\n"
+    file.write_bytes(left)
+    append_whole(file, b"c\n", drop_cut_line=True)
+    assert file.read_bytes() == left[: left.rfind(b"\n") + 1] + b"c\n"
+
+
+def test_processes_take_turns(tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(file), sign], cwd=ROOT) for sign in "ab"]
+    assert [writer.wait(300) for writer in writers] == [0, 0]
+    lines = file.read_bytes().splitlines()
+    assert {(line[:1], len(line)) for line in lines} == {(b"a", 9_000), (b"b", 9_000)}
+    assert len(lines) == 2 * 60 * 3
+
+
+def test_a_reader_stops_where_a_writer_is_in_the_middle_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'{"id": 1}\n{"id":')
+    lines = jsonl.raw_lines(path, what="file")
+    seen = [next(lines), next(lines)]
+    with path.open("ab") as writer:
+        writer.write(b' 2}\n{"id": 3}\n')
+    assert [line.data for line in (*seen, *lines)] == [b'{"id": 1}', b'{"id":']
+    assert [line.value for line in jsonl.read(path, what="file")] == [{"id": 1}, {"id": 2}, {"id": 3}]
+    path.write_bytes(b'{"id": 1}\n{"id":')
+    torn = jsonl.read(path, what="recording", cut_tail=True)
+    assert [line.value for line in torn] == [{"id": 1}]
+
+
+def test_lines_of_several_writers_do_not_mix(tmp_path: Path) -> None:
+    path, long = tmp_path / "lines.jsonl", "x" * 300_000
+    writers = [jsonl.Appender(path, append=True) for _ in range(4)]
+
+    def write(at: int) -> None:
+        for _ in range(20):
+            writers[at].add(f'"{at}{long}"\n')
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert Counter(line.value[0] for line in jsonl.read(path, what="file")) == dict.fromkeys("0123", 20)
+    for writer in writers:
+        writer.close()
+
+
+pytest.importorskip("openpyxl", reason="openpyxl is not installed (the extra excel)")
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def _changed(name: str, change: Callable[[bytes], bytes]) -> bytes:
+    """A workbook of two cells with a part of it changed."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(excel.dumps([["q"], ["x"]]))) as old, zipfile.ZipFile(made, "w") as new:
+        for info in old.infolist():
+            data = old.read(info)
+            new.writestr(info.filename, change(data) if info.filename == name else data, zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def _twice(data: bytes) -> bytes:
+    archive = io.BytesIO(data)
+    with warnings.catch_warnings(), zipfile.ZipFile(archive, "a") as file:
+        warnings.simplefilter("ignore")
+        file.writestr("../../evil.xml", "<x/>")
+    return archive.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (_changed(SHEET, lambda _: b"<worksheet"), "cannot be read as Excel"),
+        (_changed("xl/workbook.xml", lambda _: b"<a/>"), "cannot be read as Excel"),
+        (excel.dumps([["q"]])[:300], "cannot be read as Excel"),
+        (b"PK\x03\x04", "cannot be read as Excel"),
+        (b"q,a\n1,2\n", "cannot be read as Excel"),
+    ],
+)
+def test_what_is_broken_is_one_sentence(tmp_path: Path, data: bytes, says: str) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(data)
+    with pytest.raises(InputError) as failure:
+        excel.rows(path)
+    assert says in str(failure.value)
+    assert len(str(failure.value).splitlines()) == 1
+
+
+def test_cells_far_apart_do_not_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(_changed(SHEET, lambda data: data.replace(b'r="A2"', b'r="XFD2"')))
+    (first, second) = excel.rows(path)[1]
+    assert (first.cells, second.cells[-1], len(second.cells)) == (("q",), "x", 16_384)
+
+
+def test_entries_that_lead_out_are_not_written_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "a.xlsx"
+    path.write_bytes(_twice(excel.dumps([["q"], ["x"]])))
+    assert [row.cells for row in excel.rows(path)[1]] == [("q",), ("x",)]
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["a.xlsx"]
+
+
+def test_a_text_that_no_cell_holds_is_a_mistake_of_ours() -> None:
+    for text in ("\0", "a\rb", "x" * 40_000):
+        with pytest.raises(ValueError, match="does not fit"):
+            excel.dumps([[text]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -41,14 +40,6 @@ def test_records_come_back_from_their_places_in_whatever_order_they_were_put(
     assert len(list(first.all_lines())) == len(first)
     assert [first.at(place) for place in sorted({*range(60), 10**6} - set(order))] == [[]] * 21
     spool.close()
-
-
-def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
-    spool = SpillFile(tmp_path, most_in_memory=1)
-    RecordSpool(spool, Output).put(0, outputs(0, 3))
-    assert list(tmp_path.iterdir()) == [] or os.name == "nt"
-    spool.close()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_hold_it_is_named(tmp_path: Path) -> None:

@@ -148,10 +148,6 @@ def test_half_a_character_makes_no_grade() -> None:
         grade(note="\ud800")
 
 
-def test_a_missing_file_holds_no_grades(file: Path) -> None:
-    assert read_grades(file) == ()
-
-
 def _with(**changes: object) -> str:
     return json.dumps({**grade().to_dict(), **changes})
 

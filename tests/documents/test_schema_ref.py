@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from promptpex.cases.file import write_suite
-from promptpex.codecs.files.ordinary_files import project_of
 from promptpex.core.records import Case, Rule, Spec, Suite
 from promptpex.documents.schema_ref import keep_schema, schema_place
 from promptpex.specs.file import write_spec
@@ -43,11 +42,6 @@ def test_two_machines_write_the_same_bytes(tmp_path: Path) -> None:
         texts.append((folder / "prompt.spec.yaml").read_bytes())
     assert texts[0] == texts[1]
     assert str(tmp_path).encode() not in texts[0]
-
-
-def test_without_a_project_the_copy_is_beside_the_file(tmp_path: Path) -> None:
-    assert project_of(tmp_path) == tmp_path
-    assert schema_place(tmp_path / "p.spec.yaml", "spec") == ".promptpex/schemas/spec.schema.json"
 
 
 def test_in_the_project_of_the_package_the_schema_itself_is_named() -> None:

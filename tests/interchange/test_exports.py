@@ -16,12 +16,15 @@ from promptpex.assertions import check
 from promptpex.assertions.javascript import value_templates
 from promptpex.cases.file import write_suite
 from promptpex.cli.main import run_cli
-from promptpex.core.records import Case, Check, InputCheck, Manifest, Output, Rule, Run, Suite, Verdict
+from promptpex.core.records import Case, Check, InputCheck, Manifest, Output, Rule, Run, Spec, Suite, Verdict
 from promptpex.interchange import junit, promptfoo
-from promptpex.interchange.format import Exported
+from promptpex.interchange.format import Exported, Project
+from promptpex.interchange.openai_evals_api import write
+from promptpex.promptfile import parse, renderer
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
 from promptpex.workflow.importing.exchange import FileSource
+from tests.interchange.foreign.imported import ProjectSource
 from tests.samples import prompt, spec, suite
 
 
@@ -71,17 +74,6 @@ def test_junit_is_xml_whatever_a_model_wrote(text: str) -> None:
 
 def _config(made: Exported) -> Any:
     return YAML(typ="safe").load(made.text)
-
-
-def test_promptfoo_gets_prompt_cases_and_checks() -> None:
-    made = promptfoo.config(prompt(), spec(), suite(), models=["openai:gpt-4o-mini"])
-    config = _config(made)
-    assert config["providers"] == ["openai:gpt-4o-mini"]
-    assert json.loads(config["prompts"][0])[0]["role"] == "system"
-    assert config["defaultTest"]["assert"] == [{"type": "word-count", "value": 1, "metric": "r1"}]
-    assert config["tests"][0]["vars"] == {"thing": "t1", "place": "here"}
-    assert len(config["tests"]) == 4
-    assert made.left_out == ("rule r2 is not decided by code (--rubrics makes it an llm-rubric)",)
 
 
 def test_promptfoo_gets_the_rules_of_some_cases_in_the_tests_of_these() -> None:
@@ -139,17 +131,6 @@ def test_a_model_that_promptfoo_knows_otherwise_is_named() -> None:
     assert made.left_out == (
         "the model watsonx/ibm/granite keeps promptpex's name; write promptfoo's provider id instead",
     )
-
-
-def test_promptfoo_rubrics_are_asked_for() -> None:
-    made = promptfoo.config(prompt(), spec(), suite(), rubrics=True)
-    assert _config(made)["defaultTest"]["assert"][1] == {
-        "type": "llm-rubric",
-        "value": "The output is a colour.",
-        "metric": "r2",
-    }
-    assert _config(made)["providers"] == ["echo"]
-    assert made.left_out == ("no model: until you name one, the provider is echo, which returns each prompt unchanged",)
 
 
 @pytest.mark.parametrize("negated", ["", "not-"])
@@ -283,8 +264,75 @@ def test_a_question_reaches_promptfoo_as_a_rubric_and_comes_back(kind: str) -> N
     assert (back.kind, back.questions) == (kind, ("Is t1 named?",))
 
 
-def test_a_rubric_of_promptfoo_is_read_as_a_question() -> None:
-    rubrics = [{"type": "llm-rubric", "value": "It is polite."}, {"type": "not-llm-rubric", "value": "Is it rude?"}]
-    report = check("RED", rubrics)
-    assert report.questions == ("Does the response meet this: It is polite.", "Is it rude?")
-    assert [result.kind for result in report.results] == ["question", "not-question"]
+OUTPUT = "{{sample.output_text}}"
+SUITE = Suite(cases=(Case(id="a", inputs={"word": "fox {{x}}"}, expected="NN"), Case(id="b", inputs={"word": "run"})))
+
+
+def exported(text: str, *checks: Check, judge_model: str | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    prompt = parse(f"---\nname: p\n---\n{text}")
+    rules = tuple(Rule(id=f"r{n}", rule="x", checks=(check,)) for n, check in enumerate(checks))
+    project = Project(prompt, Spec(rules=rules), SUITE, models=("small=openai/m?seed=1",), rendered=renderer(prompt))
+    made = write(ProjectSource(project), model=None, judge_model=judge_model)
+    content = json.loads(made.text)
+    assert isinstance(content, dict)
+    return content, made.left_out
+
+
+def test_prompt_and_cases_are_the_template_and_the_items_of_a_run() -> None:
+    content, left_out = exported("system:\nTag it.\n\nuser:\n{{ word }}\n")
+    source = content["run"]["data_source"]
+    assert source["model"] == "m"
+    turns = [{"role": "system", "content": "Tag it."}, {"role": "user", "content": "{{item.word}}"}]
+    assert source["input_messages"] == {"type": "template", "template": turns}
+    rows = [{"word": "fox {{x}}", "expected": "NN"}, {"word": "run"}]
+    assert [row["item"] for row in source["source"]["content"]] == rows
+    schema = content["eval"]["data_source_config"]["item_schema"]
+    assert schema["properties"] == {"word": {"type": "string"}, "expected": {"type": "string"}}
+    assert schema["required"] == ["word"]
+    assert left_out == ()
+
+
+def test_a_prompt_that_is_more_than_a_template_there_comes_as_whole_chats() -> None:
+    content, left_out = exported("user:\n{{ word | upper }}\n")
+    source = content["run"]["data_source"]
+    assert source["input_messages"] == {"type": "item_reference", "item_reference": "item.input"}
+    chats = [row["item"]["input"] for row in source["source"]["content"]]
+    assert chats == [[{"role": "user", "content": "FOX {{X}}"}], [{"role": "user", "content": "RUN"}]]
+    assert "each item has the whole chat" in left_out[0]
+
+
+@pytest.mark.parametrize(
+    ("check", "grader"),
+    [
+        (Check(kind="equals", value="{{word}}!"),
+         {"type": "string_check", "input": OUTPUT, "reference": "{{item.word}}!", "operation": "eq"}),
+        (Check(kind="icontains", value="x", path="a.b"),
+         {"type": "string_check", "input": "{{sample.output_json.a.b}}", "reference": "x", "operation": "ilike"}),
+        (Check(kind="rouge-n", value="x", n=2, threshold=0.5),
+         {"type": "text_similarity", "input": OUTPUT, "reference": "x", "pass_threshold": 0.5,
+          "evaluation_metric": "rouge_2"}),
+    ],
+)  # fmt: skip
+def test_a_check_is_the_grader_that_means_the_same(check: Check, grader: dict[str, Any]) -> None:
+    content, left_out = exported("{{word}}\n", check)
+    assert content["eval"]["testing_criteria"] == [{"name": "r0", **grader}]
+    assert left_out == ()
+
+
+@pytest.mark.parametrize(
+    "check",
+    [Check(kind="regex", value="x"), Check(kind="equals", value="{{ word | upper }}"),
+     Check(kind="contains", value="x", transform="output.trim()"), Check(kind="question", value="Is it kind?")],
+)  # fmt: skip
+def test_what_no_grader_says_is_named(check: Check) -> None:
+    content, left_out = exported("{{word}}\n", check)
+    assert content["eval"]["testing_criteria"] == []
+    assert "rule r0" in left_out[0]
+
+
+def test_a_judge_model_answers_questions() -> None:
+    content, _ = exported("{{word}}\n", Check(kind="question", value="Is it kind to {{word}}?"), judge_model="j")
+    (grader,) = content["eval"]["testing_criteria"]
+    assert (grader["type"], grader["model"], grader["passing_labels"]) == ("label_model", "j", ["yes"])
+    asked = f"Is it kind to {{{{item.word}}}}?\n\nAnswer yes or no. The response is:\n{OUTPUT}"
+    assert grader["input"] == [{"role": "user", "content": asked}]

@@ -23,7 +23,6 @@ from tests.samples import prompt, spec, suite
 pytest_plugins = ["pytester"]
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-FOLDERS = sorted(path.parent for path in BENCHMARKS.glob("*/prompt.cases.yaml"))
 HOSTILE = '"""\nimport os; os.system("x")\n"""\\ {{x}} {evil} \u202e %s # <b>`|[x](y)'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptpex import promptfile
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
-from promptpex.core.records import Case, Message, Rule, Spec, Suite
+from promptpex.core.records import Case, Message, Prompt, Rule, Spec, Suite
+from promptpex.core.translation import reading_in
 from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Log, shown
 from promptpex.promptfile import read as read_prompt
 from promptpex.specs.file import read_spec
 from promptpex.workflow.importing.write_import import toml, write_imported
+from tests.marked_language import Marked, unmarked
+from tests.reproduce import recordings
 from tests.samples import suite
 
 
@@ -180,3 +185,124 @@ def test_a_number_that_no_file_holds_is_refused(tmp_path: Path, number: object) 
     with pytest.raises(InputError, match="the case 'odd' contains a number that is not finite"):
         write_imported(Imported(suite=suite), tmp_path / "out.cases.yaml")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    recordings.write(tmp_path / "clone")
+    return tmp_path / "clone"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["user: not a role", "user:\nis a role line", "```\nuser:\n```", "{{ thing }} and {% raw %}{{x}}{% endraw %}"],
+)
+def test_a_prompt_file_reads_back_as_the_prompt(content: str) -> None:
+    messages = (Message(role="system", content=content), Message(role="user", content="{{thing}}"))
+    prompt = Prompt(name="a: b", messages=messages, variables=("thing",), fingerprint="x")
+    name, text = promptfile.file_of(prompt.name, prompt.messages)
+    again = promptfile.parse(text, name)
+    assert again.messages == messages
+    assert again.name == "a: b"
+
+
+def test_cases_alone_go_into_a_folder_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "faq.csv").write_text("q,a\nWhy?,So.\n", encoding="utf-8")
+    command = [
+        "import",
+        str(tmp_path / "faq.csv"),
+        "--columns",
+        "q=inputs.q,a=expected",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert run_cli(command) == 0
+    suite = read_suite(tmp_path / "out" / "prompt.cases.yaml")
+    assert [(case.inputs, case.expected) for case in suite.cases] == [({"q": "Why?"}, "So.")]
+    assert run_cli(command) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert run_cli([*command, "--force"]) == 0
+
+
+@pytest.mark.parametrize("shape", ["csv", "jsonl"])
+def test_cases_go_out_and_come_back(shape: str, tmp_path: Path) -> None:
+    path, out, again = tmp_path / "tests.csv", tmp_path / "a.cases.yaml", tmp_path / "b.cases.yaml"
+    path.write_text(recordings.TESTS, encoding="utf-8")
+    run_cli(["import", "promptpex-tests", str(path), "--rule-count", "2", "--out", str(out)])
+    assert run_cli(["export", shape, str(out), "--out", str(tmp_path / f"x.{shape}")]) == 0
+    assert run_cli(["import", shape, str(tmp_path / f"x.{shape}"), "--out", str(again)]) == 0
+    assert read_suite(again).cases == read_suite(out).cases
+
+
+def test_a_file_that_does_not_end_as_its_format_says_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cases.txt"
+    path.write_text("x", encoding="utf-8")
+    assert run_cli(["import", "csv", str(path)]) == 2
+
+
+CONFIG = """
+prompts: ["Sort: {{ticket}}", "exec:make.sh"]
+providers:
+  - openai:responses:gpt-4o-mini
+  - id: openai:gpt-4o
+    label: two words
+    config: {apiKey: sk-1, passthrough: {}}
+  - exec:run.sh
+  - echo
+env: {A: b}
+redteam: {}
+evaluateOptions: {delay: 3}
+scenarios:
+  - config: [{vars: {a: b}}]
+tests:
+  - vars: {ticket: one}
+    options: {transform: "file://t.js", rubricPrompt: mine, prefix: Hey}
+    metadata: {owner: me}
+    provider: openai:gpt-4o
+    assert:
+      - {type: similar, value: sorted}
+      - {type: moderation}
+      - {type: llm-rubric, value: It is kind., threshold: 0.5, provider: x}
+      - {type: contains, value: "file://words.pdf"}
+      - {type: contains, value: sorted, rare: 1}
+      - {type: assert-set, assert: [{type: similar, value: x}]}
+  - vars: {ticket: one}
+    assert: [{type: is-json}]
+"""
+
+NAMES = {
+    *("similar", "moderation", "llm-rubric", "openai", "assert-set", "words.pdf", "contains", "meteor", "echo", "exec"),
+    *("prompts", "providers", "tests", "is-json", "promptfooconfig.yaml", "out", "t.js"),
+}
+
+
+def config(folder: Path) -> Path:
+    path = folder / "promptfooconfig.yaml"
+    path.write_text(CONFIG, encoding="utf-8")
+    (folder / "words.pdf").write_bytes(b"%PDF")
+    (folder / "t.js").write_text("output", encoding="utf-8")
+    return path
+
+
+def test_every_sentence_is_of_the_catalogue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with reading_in(Marked()):
+        assert run_cli(["import", "promptfoo", str(config(tmp_path)), "--out", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    reasons = [line.rpartition(": ⟦")[1:] for line in lines if line.startswith("  ")]
+    assert len(reasons) > 10
+    left = [unmarked("".join(reason), {*NAMES, str(tmp_path)}) for reason in reasons]
+    assert not any(left), left
+    rest = [unmarked(line, {*NAMES, str(tmp_path)}) for line in lines if not line.startswith("  ")]
+    assert not any(rest), rest
+
+
+def test_in_vietnamese_and_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = str(config(tmp_path)), str(tmp_path / "out")
+    assert run_cli(["import", path, "--out", out, "--report-language", "vi"]) == 0
+    printed = capsys.readouterr().out
+    assert "bị bỏ:" in printed
+    assert "không hỏi dịch vụ nào" in printed
+    assert run_cli(["import", path, "--out", out, "--force", "--json", "--report-language", "vi"]) == 0
+    notes = json.loads(capsys.readouterr().out)["left_out"]
+    assert any("no service is called" in note["why"] for note in notes)

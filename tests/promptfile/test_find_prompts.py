@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import PromptFileError
-from promptpex.promptfile import find_prompts, is_prompt
+from promptpex.promptfile import find_prompts, is_prompt, sibling
 from promptpex.promptfile.find_prompts import MOST_FOLDERS, NOT_ENTERED, paths_that_fit
+from promptpex.workflow.validation.validate import validate
 
 FOLDERS = ("a", "b.c", ".git", "node_modules", "results", "x.synthesis", "env")
 NAMES = ("prompt.md", "mail.md", "mail.spec.yaml", "mail.cases.yaml", "README.md", "tone.metric.md", ".hidden.md")
@@ -116,3 +117,68 @@ def test_a_pattern_fits_what_the_standard_library_says_where_nothing_is_left_out
     fitting = (path for path in glob.glob(str(top / pattern), recursive=True) if os.path.exists(path))
     expected = {os.path.realpath(path) for path in fitting}
     assert {os.path.realpath(path) for path in paths_that_fit(top / pattern)} == expected
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A prompt without files, one with a spec, one with cases, and much that is no prompt."""
+    names = ("prompt.md", "a.md", "a.spec.yaml", "b.prompt.yml", "b.cases.yaml", "a.txt", "README.md", "data.json")
+    others = ("tone.metric.md", "prompt.metric.md", "prompt.blessed.json", "a.grades.jsonl", "prompt.spec.yaml", "x.py")
+    for name in (*names, *others):
+        (tmp_path / name).write_text("prompt: a.md\n" if name == "a.spec.yaml" else "x: 1\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_prompts_are_named_so_or_have_files_of_their_own(folder: Path) -> None:
+    assert {path.name for path in folder.iterdir() if is_prompt(path)} == {"prompt.md", "a.md", "b.prompt.yml"}
+
+
+def test_a_file_that_the_user_names_may_be_any_that_a_prompt_may_be(folder: Path) -> None:
+    named = {path.name for path in folder.iterdir() if is_prompt(path, named=True)}
+    assert named == {"prompt.md", "a.md", "b.prompt.yml", "a.txt", "README.md", "data.json"}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "spec"),
+    [
+        ("prompt.md", "prompt.spec.yaml"),
+        ("mail.v1.md", "mail.v1.spec.yaml"),
+        ("2024.01-report.md", "2024.01-report.spec.yaml"),
+        ("support.prompt.yml", "support.spec.yaml"),
+        ("a.prompty", "a.spec.yaml"),
+        ("no-end", "no-end.spec.yaml"),
+    ],
+)
+def test_the_name_loses_its_end_alone(tmp_path: Path, prompt: str, spec: str) -> None:
+    assert sibling(tmp_path / prompt, "spec") == tmp_path / spec
+    assert sibling(tmp_path / prompt, "cases") == tmp_path / spec.replace(".spec.", ".cases.")
+
+
+@pytest.mark.parametrize(
+    "line", ["prompt: mail.v1.md", 'prompt: "mail.v1.md"  # ours', "rules: []\nprompt: 'mail.v1.md'\r"]
+)
+def test_an_old_short_name_is_found_by_the_prompt_that_it_names(tmp_path: Path, line: str) -> None:
+    (tmp_path / "mail.spec.yaml").write_text(line + "\n", encoding="utf-8", newline="")
+    assert sibling(tmp_path / "mail.v1.md", "spec") == tmp_path / "mail.spec.yaml"
+    assert sibling(tmp_path / "mail.v2.md", "spec") == tmp_path / "mail.v2.spec.yaml"
+    (tmp_path / "mail.v1.spec.yaml").write_text("prompt: mail.v1.md\n", encoding="utf-8")
+    assert sibling(tmp_path / "mail.v1.md", "spec") == tmp_path / "mail.v1.spec.yaml"
+
+
+def test_validate_holds_each_version_against_its_own_files(tmp_path: Path) -> None:
+    for version in ("v1", "v2"):
+        (tmp_path / f"mail.{version}.md").write_text(f"Write {version} of {{{{x}}}}.\n", encoding="utf-8")
+        text = (
+            f"prompt: mail.{version}.md\nrules:\n  - {{id: r1, rule: It is {version}., source: Write {version} of}}\n"
+        )
+        (tmp_path / f"mail.{version}.spec.yaml").write_text(text, encoding="utf-8")
+    for version in ("v1", "v2"):
+        for file in (f"mail.{version}.md", f"mail.{version}.spec.yaml"):
+            assert [problem.text() for problem in validate([tmp_path / file]) if problem.severity != "info"] == []
+
+
+def test_validate_says_that_a_spec_is_another_prompt_s(tmp_path: Path) -> None:
+    (tmp_path / "mail.md").write_text("Write it: {{x}}.\n", encoding="utf-8")
+    text = "prompt: other.md\nrules:\n  - {id: r1, rule: It is., source: Write it}\n"
+    (tmp_path / "mail.spec.yaml").write_text(text, encoding="utf-8")
+    assert any("is the spec of 'other.md'" in problem.message for problem in validate([tmp_path / "mail.md"]))

@@ -7,7 +7,8 @@ import pytest
 from promptpex.core.errors import NotAuthorised
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Request, Rule, VariableSpec
-from promptpex.specs.extract import extract
+from promptpex.promptfile import parse
+from promptpex.specs.extract import declared, extract, unread_declarations
 from promptpex.specs.propose_rules import Extraction
 from tests.samples import asked, prompt, role_model
 
@@ -138,7 +139,33 @@ async def test_an_intent_that_does_not_come_with_the_inputs_is_asked_for_alone(s
     assert [request.stage for request in client.requests].count("intent") == 1
 
 
-async def test_the_note_on_the_intent_goes_where_it_is_asked_for() -> None:
-    voice, client = role_model(author)
-    await extract(voice, prompt(), spec_for="p", options=Extraction(instructions={"intent": "MIND THE GAP"}))
-    assert [request.stage for request in client.requests if "MIND THE GAP" in asked(request)] == ["inputs"]
+@pytest.mark.parametrize(
+    ("about", "expected"),
+    [
+        ("{type: integer}", "integer"),
+        ("{kind: integer}", "integer"),
+        ("{kind: string, enumValues: [a, b]}", "enum"),
+        ("{kind: array}", "json"),
+        ("{kind: thread}", "text"),
+        ("Jane", "text"),
+    ],
+)
+def test_a_type_is_called_type_or_kind(about: str, expected: str) -> None:
+    prompt = parse(f"---\ninputs:\n  q: {about}\n---\nsystem:\n{{{{q}}}}\n", "p.prompty")
+    assert declared(prompt, "q").type == expected
+
+
+@pytest.mark.parametrize(
+    ("about", "sentences"),
+    [
+        ("{type: strnig}", ["the input 'q' is taken for a text: there is no type 'strnig'; did you mean 'string'?"]),
+        ("{maxLenght: 4}", ["the input 'q': nothing reads the key 'maxLenght'; did you mean 'maxLength'?"]),
+        ("{kind: thread, sample: Jane, required: true, description: Who, enum: [a]}", []),
+        ("Jane", []),
+    ],
+)
+def test_a_slip_in_a_declaration_is_named_and_other_tools_keys_are_not(about: str, sentences: list[str]) -> None:
+    prompt = parse(f"---\ninputs:\n  q: {about}\n---\nsystem:\n{{{{q}}}}\n", "p.prompty")
+    unread = unread_declarations(prompt)
+    assert len(unread) == len(sentences)
+    assert all(sentence.startswith(begin) for sentence, begin in zip(unread, sentences, strict=True)), unread

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
 from promptpex.core.errors import BudgetExceeded, EmptyReply
 from promptpex.core.events import Event, Notice
-from promptpex.core.records import Case, Check, Output, Prompt, Request, Rule, Verdict
-from promptpex.specs.check_trials import Evidence
-from promptpex.specs.propose_checks import with_checks
+from promptpex.core.records import Case, Check, Output, Prompt, Request, Rule, Status, Verdict
+from promptpex.specs.check_trials import Evidence, Proposal
+from promptpex.specs.propose_checks import MOST_TEXTS, judged_texts, quoted_texts, shown_to_be_right, with_checks
 from tests.samples import prompt
 from tests.specs.scripted_checks import (
     NO_EVIDENCE,
@@ -26,13 +27,6 @@ from tests.specs.scripted_checks import (
     proposed,
     reply,
 )
-
-
-async def test_a_proposal_that_separates_its_examples_is_kept() -> None:
-    (proposal,), client = await outcome(Author(reply(proposed("regex", r"^\s*[A-Z\-]+\s*$"))))
-    assert proposal.dropped is None
-    assert proposal.checks == (Check(kind="regex", value=r"^\s*[A-Z\-]+\s*$", dialect="unicode"),)
-    assert len(client.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -297,12 +291,6 @@ async def test_a_check_that_reads_the_form_of_json_is_refused_with_the_form_that
     assert form in fenced(client.requests[1], "refused")
 
 
-async def test_a_check_on_a_value_of_json_passes_in_every_form() -> None:
-    check = proposed("word-any", "Merci", path="reply")
-    (proposal,), client = await outcome(Author(of_letters(check, LETTER)), JSON_RULE)
-    assert (proposal.dropped, len(client.requests)) == (None, 1)
-
-
 async def test_a_rule_about_the_form_of_json_has_the_last_word() -> None:
     """An output that breaks it by its form alone shows what it is about: at once, or after a refusal."""
     rule = Rule(id="r1", rule="The JSON stands on one line.")
@@ -317,8 +305,115 @@ async def test_a_rule_about_the_form_of_json_has_the_last_word() -> None:
     assert "written indented" in str(proposal.dropped)
 
 
-async def test_expected_outputs_count_in_every_form_too() -> None:
-    case = Case(id="c2", rule="r1", inputs={"thing": "x"}, expected='{"reply": "Merci à vous."}')
-    author = Author(of_letters(proposed("regex", "Merci")))
-    (proposal,), _ = await outcome(author, JSON_RULE, evidence=Evidence(cases=[case]))
-    assert "(the expected output of case c2, written with escapes)" in str(proposal.dropped)
+PROMPTS = [
+    ("Gắn nhãn. Nếu không chắc chắn, hãy trả lời “Không rõ”. Đừng nói “tôi là AI”.", "Không rõ", "tôi là AI"),
+    ("Nenne die Wortart. Im Zweifel antworte „unklar“. Schreibe nie „ich bin eine KI“.", "unklar", "ich bin eine KI"),
+    ("给出词性。如果不确定，请回答「不知道」。不要说“我是人工智能”。", "不知道", "我是人工智能"),
+    ("حدد نوع الكلمة. إذا لم تكن متأكدا فأجب «لا أعلم». لا تقل أبدا «أنا آلة».", "لا أعلم", "أنا آلة"),
+    ("Classe le mot. En cas de doute, réponds « inconnu ». N'écris jamais « une IA ».", "inconnu", "une IA"),
+    ("Назови часть речи. Если не уверен, ответь **неясно**. Никогда не пиши `я ИИ`.", "неясно", "я ИИ"),
+]  # fmt: skip
+each_language = pytest.mark.parametrize(
+    ("text", "right", "forbidden"), PROMPTS, ids=["vi", "de", "zh", "ar", "fr", "ru"]
+)
+ONE_WORD = proposed("regex", "^[A-Z-]+$")
+
+
+async def proposal(text: str, *answers: object, rules: tuple[Rule, ...] = (RULE, OTHER), **how: object) -> Proposal:
+    """What becomes of the check of the first rule."""
+    (first, *_), _ = await outcome(Author(*answers), *rules, under_test=prompt(text), **how)  # type: ignore[arg-type]
+    return first
+
+
+@each_language
+def test_all_that_is_set_apart_is_found_and_none_of_it_prescribes_anything_alone(
+    text: str, right: str, forbidden: str
+) -> None:
+    assert {right, forbidden} <= set(quoted_texts(text))
+    assert shown_to_be_right(quoted_texts(text), [], []) == []
+    assert shown_to_be_right(quoted_texts(text), [f"{right}\n", "other"], [forbidden]) == [right]
+    assert shown_to_be_right(quoted_texts(text), [right, forbidden], [forbidden]) == [right]
+    assert shown_to_be_right(quoted_texts(text), [f"{right}!", right[1:]], []) == []
+
+
+@each_language
+async def test_a_check_may_not_refuse_what_another_rule_demands(text: str, right: str, forbidden: str) -> None:
+    demanding = Rule(id="r3", rule="x", checks=(Check(kind="equals", value=right),))
+    made = await proposal(text, [reply(ONE_WORD)], rules=(RULE, demanding))
+    assert made.dropped is not None
+    assert "the prompt quotes it, and it was shown to be right" in made.dropped
+    assert right in made.dropped
+    assert (await proposal(text, [reply(ONE_WORD)], rules=(RULE, OTHER))).dropped is None
+    elsewhere = demanding.replace(checks=(Check(kind="equals", value=right, path="tag"),))
+    assert (await proposal(text, [reply(ONE_WORD)], rules=(RULE, elsewhere))).dropped is None
+
+
+@each_language
+async def test_nor_what_the_author_has_shown_in_an_earlier_reply(text: str, right: str, forbidden: str) -> None:
+    first = [reply(ONE_WORD, keeps=["RED", right]), nothing("r2")]
+    forgets = [reply(ONE_WORD), nothing("r2")]
+    made = await proposal(text, first, forgets)
+    assert made.dropped is not None
+    assert right in made.dropped
+    mended = [reply(proposed("regex", f"^([A-Z-]+|{right})$")), nothing("r2")]
+    assert (await proposal(text, first, mended)).dropped is None
+
+
+def judged_of_quoted_literals(*pairs: tuple[str, Status], source: str = "judge:j") -> Evidence:
+    outputs = [Output(case=f"c{n}", model="m", text=text) for n, (text, _) in enumerate(pairs)]
+    verdicts = [
+        Verdict(
+            case=f"c{n}",
+            model="m",
+            rule="r2",
+            status=status,
+            source=source,
+            unscored="x" if status == "unscored" else None,
+        )
+        for n, (_, status) in enumerate(pairs)
+    ]
+    return Evidence(outputs, verdicts)
+
+
+@each_language
+async def test_nor_what_judges_of_the_latest_run_found_to_break_no_rule(text: str, right: str, forbidden: str) -> None:
+    for evidence, kept in (
+        (judged_of_quoted_literals((right, "pass")), False),
+        (judged_of_quoted_literals((f" {right}\n", "not_concerned")), False),
+        (judged_of_quoted_literals((right, "pass"), (right, "fail")), True),
+        (judged_of_quoted_literals((right, "unscored")), True),
+        (judged_of_quoted_literals((right, "pass"), source="check:regex"), True),
+        (judged_of_quoted_literals((forbidden, "fail")), True),
+        (NO_EVIDENCE, True),
+    ):
+        assert ((await proposal(text, [reply(ONE_WORD)], evidence=evidence)).dropped is None) == kept
+
+
+async def test_what_a_prompt_forbids_may_be_refused_whoever_gives_it_as_right_by_mistake() -> None:
+    text, _, forbidden = PROMPTS[1]
+    mistaken = [reply(ONE_WORD, breaks=["red", forbidden]), reply(rule="r2", keeps=[forbidden], decides="none")]
+    assert (await proposal(text, mistaken)).dropped is None
+
+
+def test_letters_count_however_they_are_encoded() -> None:
+    text, right, _ = PROMPTS[0]
+    assert shown_to_be_right(quoted_texts(normalize("NFD", text)), [right], []) == [normalize("NFD", right)]
+
+
+def test_marks_of_every_script_and_blocks() -> None:
+    text = """Say “a”, ”x”, „b“, »c«, «d», ‹e›, 「f」, 『g』, `h`, **i**, __j__, 'k', "l", ＂m＂, \\"n\\".
+
+```json
+{"tag": "none"}
+```
+"""
+    assert {*"abcdefghijklmn", '{"tag": "none"}'} <= set(quoted_texts(text))
+    assert quoted_texts("") == quoted_texts("No marks at all, don't look.") == ()
+    assert quoted_texts("“" + "x" * 300 + "”") == ()
+
+
+def test_it_is_bounded() -> None:
+    assert len(quoted_texts(" ".join(f"“{n}”" for n in range(999)))) == MOST_TEXTS
+    for part in ("“", '"', "„“", "**", "```\n", "“a", "`a\n", "«" + "x" * 150):
+        quoted_texts(part * 3_000)
+    assert judged_texts([], [], []) == (frozenset(), frozenset())

@@ -141,14 +141,6 @@ async def test_no_inverse_is_asked_for_where_no_case_will_aim_at_one() -> None:
     assert "inverse" not in asked(client.requests[0]) + json.dumps(client.requests[0].reply_schema)
 
 
-async def test_rules_that_have_an_inverse_are_not_asked_about() -> None:
-    voice, client = role_model(lambda request: {"inverse": "In small letters."})
-    known = [Rule(id="r1", rule="One word.", inverse="Many."), Rule(id="r2", rule="In capitals.")]
-    done = await add_inverses(voice, "intent", known)
-    assert [rule.inverse for rule in done] == ["Many.", "In small letters."]
-    assert len(client.requests) == 1
-
-
 async def test_an_inverse_that_fails_is_left_out_with_a_notice() -> None:
     heard: list[Event] = []
     voice, _ = role_model(

@@ -20,7 +20,7 @@ from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.pipeline import run
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
-from tests.cases.test_prioritize import FULL, SPEC
+from tests.cases.test_rate import FULL, SPEC
 from tests.report.printed import printed
 
 RULE = "If the order is late, the answer says sorry."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from promptpex.cli.main import run_cli
-from promptpex.core.records import Message
 from tests.interchange.promptfoo.imported import CONFIG, imported
 
 Capture = pytest.CaptureFixture[str]
@@ -22,29 +20,6 @@ def _config(**parts: Any) -> dict[str, Any]:
 
 def _asserted(*asserts: Any, **parts: Any) -> dict[str, Any]:
     return _config(tests=[{"vars": {"word": "a"}, "assert": list(asserts)}], **parts)
-
-
-def test_a_text_is_a_user_message_and_a_chat_its_turns(tmp_path: Path, capsys: Capture) -> None:
-    made = imported(tmp_path, _config(), capsys)
-    assert made.prompt.messages == (Message(role="user", content="Say {{word}}."),)
-    chat = '[{"role": "developer", "content": "Be brief."}, {"role": "user", "content": {{word | dump}}}]'
-    (tmp_path / "b").mkdir()
-    made = imported(tmp_path / "b", _config(prompts=[chat]), capsys)
-    assert [(turn.role, turn.content) for turn in made.prompt.messages] == [
-        ("system", "Be brief."), ("user", "{{word}}")
-    ]  # fmt: skip
-
-
-def test_several_prompts_share_rules_and_cases(tmp_path: Path, capsys: Capture) -> None:
-    prompts = ["One {{word}}", {"raw": "Two {{word}}", "label": "second"}, "file://*.txt", "file://c.yaml"]
-    (tmp_path / "x.txt").write_text("Three {{word}}\n---\nFour {{word}}\n", encoding="utf-8")
-    (tmp_path / "c.yaml").write_text("- {role: system, content: Five}\n", encoding="utf-8")
-    (tmp_path / CONFIG).write_text(json.dumps(_config(prompts=prompts)), encoding="utf-8")
-    assert run_cli(["import", str(tmp_path / CONFIG), "--out", str(tmp_path / "out")]) == 0
-    names = sorted(path.name for path in (tmp_path / "out").glob("*.md"))
-    assert names == [f"prompt-{number}.md" for number in range(1, 6)]
-    assert "name: second" in (tmp_path / "out" / "prompt-2.md").read_text(encoding="utf-8").replace('"', "")
-    assert "prompts (5)" in capsys.readouterr().out
 
 
 def test_lists_multiply_and_names_are_filled_in(tmp_path: Path, capsys: Capture) -> None:
@@ -170,13 +145,6 @@ def test_code_comes_from_files_of_the_folder(tmp_path: Path, capsys: Capture) ->
         False,
     ]
     assert made.left_out == {"tests[0].assert[4]": "needs.js needs modules, which the sandbox for checks does not have"}
-
-
-def test_transforms_of_test_and_assertion_follow_each_other(tmp_path: Path, capsys: Capture) -> None:
-    asserts = [{"type": "equals", "value": "a!", "transform": "output + '!'"}, {"type": "equals", "value": "a"}]
-    made = imported(tmp_path, _asserted(*asserts, defaultTest={"options": {"transform": "output.trim();"}}), capsys)
-    assert made.verdict(made.suite.cases[0], "  a ")
-    assert not made.verdict(made.suite.cases[0], "b")
 
 
 def test_tables_hold_variables_and_assertions(tmp_path: Path, capsys: Capture) -> None:

@@ -1,5 +1,8 @@
+"""Values under an input spec, and inputs that are for checks alone."""
+
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.cases.input_specs import type_problems, unusable_schemas
+from promptpex.cli.main import run_cli
 from promptpex.core.records import VariableSpec
+from promptpex.promptfile import read, read_with_warnings, render
+from promptpex.report import runs
 
 SCHEMA = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
 
@@ -102,3 +108,53 @@ def test_schemas_are_read_as_their_draft_says(schema: dict[str, Any], fitting: A
 def test_a_schema_that_cannot_be_used_is_named(schema: dict[str, Any], reason: str) -> None:
     (problem,) = unusable_schemas({"v": VariableSpec.model_validate({"type": "json", "schema": schema})}).values()
     assert reason in problem
+
+
+PROMPT = """---
+name: shop
+inputs:
+  question: {type: text}
+  keyword: {checks_only: true}
+---
+user:
+{{question}}
+"""
+SPEC = """rules:
+  - id: named
+    rule: The answer names what was asked about.
+    when: [{variable: keyword, kind: not-equals, value: ''}]
+    checks: [{kind: icontains, value: '{{keyword}}'}]
+"""
+CASES = """cases:
+  - {id: c1, inputs: {question: Where is my parcel?, keyword: parcel}}
+  - {id: c2, inputs: {question: Where is my cat?, keyword: dog}}
+  - {id: c3, inputs: {question: Where is it?, keyword: ''}}
+"""
+
+
+@pytest.fixture
+def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("shop.md", PROMPT), ("shop.spec.yaml", SPEC), ("shop.cases.yaml", CASES)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path / "shop.md"
+
+
+def test_a_declared_input_is_held_by_cases_and_sent_to_nobody(prompt: Path) -> None:
+    made, warnings = read_with_warnings(prompt)
+    assert (made.variables, made.checks_only, warnings) == (("question",), ("keyword",), [])
+    assert [turn.content for turn in render(made, {"question": "Where?", "keyword": "parcel"})] == ["Where?"]
+    assert run_cli(["run", str(prompt), "--models", "fake/parcel", "--judge", "none", "-q"]) == 0
+    verdicts = runs.read(runs.latest(Path("results"))).verdicts
+    assert [verdict.status for verdict in verdicts] == ["pass", "fail", "not_concerned"]
+
+
+def test_what_the_prompt_names_is_not_for_checks_alone(prompt: Path) -> None:
+    prompt.write_text(PROMPT + "About {{keyword}}.\n", encoding="utf-8")
+    assert read(prompt).checks_only == ()
+
+
+def test_an_input_that_nobody_declares_is_still_a_mistake(prompt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompt.write_text(PROMPT.replace("  keyword: {checks_only: true}\n", ""), encoding="utf-8")
+    assert run_cli(["run", str(prompt), "--models", "fake/parcel", "--judge", "none", "-q"]) == 2
+    assert "keyword" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Outputs that a prompt prescribes for special cases are found by their form."""
+"""What proposed checks are tried on: JSON in other forms, and outputs that the prompt prescribes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,45 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.specs.check_trials import DEEPEST, LONGEST, json_value, renderings
 from promptpex.specs.propose_checks import MAX_VALUES, prescribed_outputs
+
+VALUE = '{"total": 19.90, "at": "a/b <é> 😀\\n", "items": [{"sku": "x", "n": 1e2}, [], {}, null, true]}'
+
+
+def test_every_form_says_the_same_and_differs_from_the_others() -> None:
+    forms = list(renderings(VALUE))
+    texts = [form.text for form in forms]
+    assert [form.how for form in forms] == [
+        "with escapes",
+        "without white space",
+        "indented",
+        "with its keys in another order",
+    ]
+    assert len({*texts, VALUE}) == 5
+    assert all(json.loads(text) == json.loads(VALUE) for text in texts)
+    assert all(json_value(text) == json_value(VALUE) for text in texts)
+    assert all("19.90" in text and "1e2" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NN",
+        '"text"',
+        "1",
+        '```json\n{"a": 1}\n```',
+        '{"a": 1, "a": 2}',
+        '{"a": NaN}',
+        "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1),
+        "[" * 9_000 + "]" * 9_000,
+        json.dumps(["x" * LONGEST]),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_what_is_not_plain_json_is_left_alone(text: str) -> None:
+    assert (list(renderings(text)), json_value(text)) == ([], None)
+
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "published" / "prompts"
 

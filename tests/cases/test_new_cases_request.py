@@ -1,6 +1,9 @@
+"""What an author is shown of cases that exist, and which of new ones hold the answer."""
+
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.generate import generate
+from promptpex.cases.new_cases_request import LEAST_SHARE, CaseExcerpts
 from promptpex.cases.plan import Generation, Scenario, balance_answerable, context_variable, plan, targets_of
 from promptpex.core.records import Case, Prompt, Request, Suite, VariableSpec
 from tests.samples import asked, prompt, role_model, spec, wanted_cases, written_cases
@@ -142,3 +146,46 @@ def test_the_halves_come_as_near_as_they_can(wanted: list[tuple[str, int]], kept
     lead = abs(kept.count(True) - kept.count(False))
     difference = kept.count(True) + sum(shares) - (kept.count(False) + total - sum(shares))
     assert abs(difference) <= max(1, lead - total)
+
+
+def case(**inputs: Any) -> Case:
+    return Case(id="c", rule="r1", inputs=inputs)
+
+
+def record(tenant: str, **more: Any) -> dict[str, Any]:
+    usual = {"tenant": tenant, "vulnerable": False, "place": {"floor": 1, "tap": "under the kitchen sink"}, "jobs": []}
+    return {**usual, **more}
+
+
+def test_of_a_json_object_the_members_are_shown_that_most_cases_do_not_have() -> None:
+    records = [record("Ada"), record("Bo", vulnerable=True), record("Cy", place={"floor": 7, "tap": None})]
+    cases = [case(record=records[0]), case(record=json.dumps(records[1])), case(record=records[2])]
+    excerpts = CaseExcerpts(cases)
+    assert [excerpts.of(one, 160) for one in cases] == [
+        "tenant: Ada",
+        "tenant: Bo, vulnerable: true",
+        "tenant: Cy, place.floor: 7, place.tap: null",
+    ]
+
+
+def test_a_beginning_that_all_texts_share_is_left_out() -> None:
+    cases = [case(text=f"Sentence with a word to tag:\n{end}") for end in ("She sings.", "He runs.")]
+    assert [CaseExcerpts(cases).of(one, 160) for one in cases] == ["…She sings.", "…He runs."]
+    short = [case(text=f"Word: {end}") for end in ("sings", "runs")]
+    assert [CaseExcerpts(short).of(one, 160) for one in short] == ["Word: sings", "Word: runs"]
+
+
+def test_what_short_values_do_not_need_goes_to_long_ones() -> None:
+    long = "x" * 500
+    one = case(when="Monday", first=long, second=long)
+    lengths = [len(part) for part in CaseExcerpts([one]).of(one, 160).split(" | ")]
+    assert lengths[0] == len("Monday")
+    assert lengths[1] == lengths[2] == (160 - LEAST_SHARE) / 2
+
+
+def test_values_that_are_no_objects_and_missing_ones_are_texts() -> None:
+    cases = [case(a="{broken", b=3), case(a="[" * 5000, b=None), case(a="{}")]
+    excerpts = CaseExcerpts(cases)
+    assert excerpts.of(cases[0], 160) == "{broken | 3"
+    assert excerpts.of(cases[1], 160).endswith("… | null")
+    assert excerpts.of(cases[2], 160) == "{}"
