@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.reproduce import prompts
 from benchmarks.reproduce.results import Result, Results, read_results
 from benchmarks.reproduce.rule_checks import checks_for
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.core.errors import InputError, RunError, SpecError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Problem, Prompt, Rule, Run, Spec, Suite, VariableSpec

@@ -12,8 +12,7 @@ from promptpex.assertions import compiler, time_limits
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.rows_to_check import INPUTS, run_inputs
-from promptpex.codecs.files.ordinary_files import inside, read_bytes
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import inside, read_bytes, read_text
 from promptpex.codecs.json_text import without_comments
 from promptpex.core.errors import CheckError
 from promptpex.documents import yaml_reader

@@ -14,7 +14,7 @@ from typing import Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs import jsonl, parquet, safe_csv
+from promptpex.codecs import jsonl, safe_csv, table_files
 from promptpex.codecs.files.ordinary_files import read_bytes
 from promptpex.codecs.files.packed import plain_name
 from promptpex.core.errors import CheckError
@@ -277,7 +277,7 @@ def parquet_lines(path: Path) -> Iterator[jsonl.RawLine]:
     Raises:
         CheckError: the file cannot be read.
     """
-    for number, line in enumerate(parquet.lines(path, what=WHAT, error=CheckError), 1):
+    for number, line in enumerate(table_files.parquet_lines(path, what=WHAT, error=CheckError), 1):
         yield jsonl.RawLine(number, line[:-1], 0, True)
 
 

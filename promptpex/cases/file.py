@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpex.codecs.files.atomic import write_text
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.codecs.safe_csv import MAX_BYTES
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Case, Problem, Prompt, Severity, Spec, Suite

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from promptpex.codecs import confined_tables
+from promptpex.codecs import table_files
 from promptpex.core.errors import InputError
 
 Kind = Literal["text", "category", "whole", "number", "flag"]
@@ -45,7 +45,7 @@ def read(
     path: Path, names: Sequence[str], *, what: str, error: type[InputError] = InputError
 ) -> Iterator[list[list[Any]]]:
     """The values of the columns of these names, some rows at a time; links are not followed."""
-    parts = confined_tables.lines(
+    parts = table_files.confined_lines(
         "columns", path, *names, kind="Parquet", what=what, error=error, links=False, in_total=False
     )
     yield from map(json.loads, parts)

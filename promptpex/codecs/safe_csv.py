@@ -15,9 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from promptpex.codecs.files.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened, read_text
 from promptpex.codecs.files.packed import unpacked
-from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
@@ -144,5 +143,5 @@ def stream(path: Path | str, *, what: str, error: type[InputError] = InputError)
 
 
 def read(path: Path | str, *, what: str, error: type[InputError] = InputError) -> list[CsvRow]:
-    """The rows of a CSV file; errors as in ``loads`` and ``text_file.read_text``."""
+    """The rows of a CSV file; errors as in ``loads`` and ``ordinary_files.read_text``."""
     return loads(read_text(path, error=error, what=what, limit=MAX_BYTES), path=path, error=error)

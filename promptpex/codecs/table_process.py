@@ -1,4 +1,4 @@
-"""What runs in a process of ``confined_tables``: a table of a stranger, read by its library, as lines of JSON.
+"""What runs in a process of ``table_files``: a table of a stranger, read by its library, as lines of JSON.
 
 Started as ``python -I -S table_process.py HOME JOB BYTES SECONDS ARGUMENTS``, the table as its stdin; HOME is where the
 libraries are. Nothing of promptpex is imported. Its last line is ``!`` and why the table cannot be read, if it cannot.

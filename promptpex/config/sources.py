@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from promptpex.codecs.files.find_settings_files import PROJECT, find_file, not_obeyed, user_file
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.codecs.text.wording import MOST_HINTS, did_you_mean, with_hint
 from promptpex.config.setting_types import NO_KEYS, flag_of, in_words, is_not_utf8, line_of, texts_in
 from promptpex.config.settings import Settings

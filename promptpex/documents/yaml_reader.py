@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.files.ordinary_files import read_bytes
-from promptpex.codecs.files.text_file import decode
+from promptpex.codecs.files.ordinary_files import decode, read_bytes
 from promptpex.core.errors import InputError
 from promptpex.core.records import collector_paused
 from promptpex.core.surrogates import has_surrogate

@@ -19,8 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs import excel, parquet, safe_csv
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs import safe_csv, table_files
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import InputError, SuiteError
@@ -102,7 +102,7 @@ def read_jsonl(path: Path, *, columns: str | None = None, first: int | None = No
 
 def read_parquet(path: Path, *, columns: str | None = None, first: int | None = None) -> Imported:
     """As ``read_csv``, of a Parquet file without the columns that hold bytes; dots lead into mappings."""
-    types, rows = parquet.table(path, what="table", error=SuiteError)
+    types, rows = table_files.parquet_table(path, what="table", error=SuiteError)
     plain = tuple(name for name, odd in types.items() if odd is None)
     unfit = {name: odd for name, odd in types.items() if odd is not None}
     return imported(Table(path, plain, enumerate(rows, 1), unfit, nested=True), columns=columns, first=first)
@@ -112,7 +112,7 @@ def read_excel(
     path: Path, *, columns: str | None = None, first: int | None = None, sheet: str | None = None
 ) -> Imported:
     """As ``read_csv``, of a sheet of a workbook: the one of this name, else the first."""
-    name, rows = excel.rows(path, sheet=sheet, error=SuiteError)
+    name, rows = table_files.excel_rows(path, sheet=sheet, error=SuiteError)
     if not rows:
         raise SuiteError(f"the sheet {name!r} is empty; name another with --sheet", path=path)
     head = [value_text(cell).strip() if cell is not None else "" for cell in rows[0].cells]
@@ -145,7 +145,7 @@ def _refuse_twice(head: Sequence[str], path: Path, line: int) -> None:
         raise SuiteError(f"the column {twice!r} appears twice", path=path, line=line)
 
 
-def _odd(row: excel.SheetRow, path: Path) -> Iterator[Note]:
+def _odd(row: table_files.SheetRow, path: Path) -> Iterator[Note]:
     for letter, holds in row.odd:
         why = stored("the cell has an error ({kind})", kind=holds)
         if holds == "formula":
@@ -344,7 +344,7 @@ def is_plain(value: object, depth: int = 0) -> bool:
 def _fits_excel(value: object) -> bool:
     if isinstance(value, int):
         return abs(value) < _LARGEST
-    return isinstance(value, str) and 0 < len(value) <= excel.LONGEST_TEXT and not excel.UNFIT.search(value)
+    return isinstance(value, str) and 0 < len(value) <= table_files.LONGEST_TEXT and not table_files.UNFIT.search(value)
 
 
 def _fits_parquet(value: object) -> bool:
@@ -356,13 +356,13 @@ def write_excel(source: Source) -> Exported:
     rows, kept, left_out = suite_files.rows_of(source.suite(), _fits_excel), [], []
     at, name = rows[0].index("other"), rows[0].index("id")
     for row in rows:
-        row[at] = excel.UNFIT.sub(_escaped, row[at])
-        if len(row[at]) <= excel.LONGEST_TEXT:
+        row[at] = table_files.UNFIT.sub(_escaped, row[at])
+        if len(row[at]) <= table_files.LONGEST_TEXT:
             kept.append([None if cell == "" else cell for cell in row])
         else:
-            values = {"case": row[name], "count": excel.LONGEST_TEXT}
+            values = {"case": row[name], "count": table_files.LONGEST_TEXT}
             left_out.append(stored("case {case} is left out: an Excel cell holds at most {count} characters", **values))
-    return Exported(left_out=tuple(left_out), data=excel.dumps(kept))
+    return Exported(left_out=tuple(left_out), data=table_files.excel_bytes(kept))
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -372,7 +372,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 def write_parquet(source: Source) -> Exported:
     names, *rows = suite_files.rows_of(source.suite(), _fits_parquet)
-    return Exported(data=parquet.dumps({name: [row[at] for row in rows] for at, name in enumerate(names)}))
+    return Exported(data=table_files.parquet_bytes({name: [row[at] for row in rows] for at, name in enumerate(names)}))
 
 
 def _are_lines_of_a_suite(path: Path) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import safe_csv
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Case, Message, Prompt, Rule

@@ -14,9 +14,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from promptpex.codecs.files.ordinary_files import MEGABYTE
+from promptpex.codecs.files.ordinary_files import MEGABYTE, decode, read_text
 from promptpex.codecs.files.packed import ZipParts, opened_zip
-from promptpex.codecs.files.text_file import decode, read_text
 from promptpex.codecs.json_text import is_too_deep, why_not_json
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.errors import InputError

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import EXPECTED, INPUT_VARIABLE, Message, Output, Spec, Suite, VariableSpec
 from promptpex.core.translation import stored

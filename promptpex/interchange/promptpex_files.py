@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
-from promptpex.codecs.files.ordinary_files import inside, is_file, is_inside, read_bytes
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import inside, is_file, is_inside, read_bytes, read_text
 from promptpex.core.errors import InputError, SpecError, SuiteError
 from promptpex.core.records import INPUT_VARIABLE, Case, Problem, Rule, Spec, Suite, VariableSpec
 from promptpex.core.translation import stored

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.files.ordinary_files import inside
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import inside, read_text
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Case, Message, Prompt, Spec, Suite
 from promptpex.core.records.prompt import Role

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import EXPECTED, METRIC_NAME, Language, Metric, Problem, Prompt, Scale

@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import TemplateSyntaxError
 
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.codecs.text.wording import MOST_HINTS, did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import json_text, jsonl, safe_csv
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import read_text
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import cut, named, plural
 from promptpex.core.errors import RunError, SynthesisError

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from promptpex.cases.file import read_suite
 from promptpex.cli.main import run_cli
-from promptpex.codecs import excel, parquet
+from promptpex.codecs import table_files
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Suite
 from promptpex.interchange import case_tables, suite_files
@@ -62,11 +62,11 @@ def _jsonl(rows: list[dict[str, Any]]) -> bytes:
 
 
 def _excel(rows: list[dict[str, Any]]) -> bytes:
-    return excel.dumps([list(rows[0]), *(list(row.values()) for row in rows)])
+    return table_files.excel_bytes([list(rows[0]), *(list(row.values()) for row in rows)])
 
 
 def _parquet(rows: list[dict[str, Any]]) -> bytes:
-    return parquet.dumps({name: [row[name] for row in rows] for name in rows[0]})
+    return table_files.parquet_bytes({name: [row[name] for row in rows] for name in rows[0]})
 
 
 KINDS: Mapping[str, tuple[str, Callable[..., Imported], Callable[[list[dict[str, Any]]], bytes]]] = {

@@ -17,8 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.files.ordinary_files import MEGABYTE, inside, is_file, is_inside
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import MEGABYTE, inside, is_file, is_inside, read_text
 from promptpex.codecs.safe_csv import CsvRow, read_rows
 from promptpex.codecs.text.inputs_as_text import has_template, raw
 from promptpex.core.errors import InputError

@@ -15,8 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
-from promptpex.codecs.files.ordinary_files import MEGABYTE, opened
-from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.files.ordinary_files import MEGABYTE, opened, read_text
 from promptpex.codecs.json_text import DECODER, ValueReader, holds_half, is_too_deep
 from promptpex.core.errors import InputError
 from promptpex.documents.yaml_reader import Keys, YamlDoc

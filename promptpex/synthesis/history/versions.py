@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from promptpex.codecs.files.text_file import decode
+from promptpex.codecs.files.ordinary_files import decode
 from promptpex.core.errors import PromptFileError, SynthesisError
 from promptpex.core.records import Change, Delta, Message, Prompt, PromptVersion, Role
 from promptpex.core.sentences import normal_form, sentences
