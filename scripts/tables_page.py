@@ -15,7 +15,6 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "A row per score of an output, by the expected one or a metric: `scores.csv`.",
         tables.SCORE_COLUMNS,
     ),
-    "rule_outcomes(verdicts)": ("A row per rule and output.", tables.RULE_OUTCOME_COLUMNS),
     "models(outputs)": ("A row per model: `report.csv`.", tables.MODEL_COLUMNS),
     "corrections(outputs, people)": (
         "A row per model that people graded outputs of; in `report.csv` after all others. See "

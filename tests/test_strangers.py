@@ -200,7 +200,7 @@ def test_no_file_of_a_run_is_read_through_a_link_or_from_a_pipe(checkout: Path, 
     runs.finish(folder, colours())
     (folder / name).rename(checkout / name)
     (folder / name).symlink_to(checkout / name)
-    readers: tuple[Callable[[Path], object], ...] = (runs.read, runs.read_columns)
+    readers: tuple[Callable[[Path], object], ...] = (runs.read, runs.read_for_report)
     for reader in readers:
         with pytest.raises(RunError, match="a link"):
             reader(folder)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.tables.frames import typed
+from promptpex.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ def averages(contrasts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         left_out = len(set(scored["benchmark"]) - common)
         for model, rows_of_model in scored[scored["benchmark"].isin(list(common))].groupby("model", sort=False):
             rows += [_average(name, str(model), rows_of_model, side, left_out) for side in ("first", "second")]
-    return typed(rows, AVERAGE_COLUMNS)
+    return Table.of(rows, AVERAGE_COLUMNS).frame()
 
 
 def _average(name: str, model: str, rows: pd.DataFrame, side: str, left_out: int) -> Row:
@@ -72,7 +72,7 @@ def spec_agreement(table: pd.DataFrame) -> pd.DataFrame:
     scored = table[table["cases"].gt(0)]
     groups = [(str(model), rows) for model, rows in scored.groupby("model", sort=False)]
     whole = [(None, scored)] if len(groups) > 1 else []
-    return typed((_agreement(model, rows) for model, rows in [*groups, *whole]), SPEC_AGREEMENT_COLUMNS)
+    return Table.of((_agreement(model, rows) for model, rows in [*groups, *whole]), SPEC_AGREEMENT_COLUMNS).frame()
 
 
 def _agreement(model: str | None, rows: pd.DataFrame) -> Row:

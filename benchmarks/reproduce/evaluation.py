@@ -17,7 +17,7 @@ from promptpex.core.records import Prompt, Spec, Suite
 from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
-from promptpex.tables.frames import outputs
+from promptpex.tables import outputs
 from promptpex.workflow import authoring
 from promptpex.workflow.execution.judges import require_judge
 from promptpex.workflow.preconditions import raise_if_cancelled

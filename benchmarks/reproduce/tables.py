@@ -19,8 +19,8 @@ from promptpex.stats import (
     sign_flip_p,
 )
 from promptpex.stats import share as mean_share
+from promptpex.tables import Table, outputs
 from promptpex.tables.counts_per_case import Counted, counted
-from promptpex.tables.frames import TEXT, outputs, typed
 from promptpex.tables.proportions import estimated
 
 if TYPE_CHECKING:
@@ -122,11 +122,11 @@ def agreement_with_spec(
 ) -> pd.DataFrame:
     """Spec agreement, a row per model; columns ``AGREEMENT_COLUMNS``."""
     if by_spec is None:
-        return typed([], AGREEMENT_COLUMNS)
+        return Table.of([], AGREEMENT_COLUMNS).frame()
     ours, spec_outputs = outputs(run), outputs(by_spec)
-    return typed(
+    return Table.of(
         (_paired(name, model, ours, spec_outputs, cosines) for model in run.manifest.models), AGREEMENT_COLUMNS
-    )
+    ).frame()
 
 
 def stacked(frames: Sequence[pd.DataFrame], columns: Mapping[str, str]) -> pd.DataFrame:
@@ -134,12 +134,12 @@ def stacked(frames: Sequence[pd.DataFrame], columns: Mapping[str, str]) -> pd.Da
     import pandas as pd
 
     filled = [frame for frame in frames if len(frame)]
-    return pd.concat(filled, ignore_index=True) if filled else typed([], columns)
+    return pd.concat(filled, ignore_index=True) if filled else Table.of([], columns).frame()
 
 
 def failed(rows: Sequence[tuple[str, str, str]]) -> pd.DataFrame:
     """Name, reason and message of each failure as a table; columns ``FAILED_COLUMNS``."""
-    return typed((dict(zip(FAILED_COLUMNS, row, strict=True)) for row in rows), FAILED_COLUMNS)
+    return Table.of((dict(zip(FAILED_COLUMNS, row, strict=True)) for row in rows), FAILED_COLUMNS).frame()
 
 
 def share(name: str, what: str, answers: Sequence[bool | None]) -> dict[str, Any]:
@@ -158,14 +158,14 @@ def share(name: str, what: str, answers: Sequence[bool | None]) -> dict[str, Any
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows of ``share`` as a table; columns ``SHARE_COLUMNS``."""
-    return typed(rows, SHARE_COLUMNS)
+    return Table.of(rows, SHARE_COLUMNS).frame()
 
 
 def _contrast(name: str, run: Run, rows: pd.DataFrame, first: pd.Series[bool], names: tuple[str, str]) -> pd.DataFrame:
     models = run.manifest.models
     groups = counted(rows[first], models), counted(rows[~first], models)
     rows_of_models = (_row(model, number, groups, names) for number, model in enumerate(models))
-    return typed(({"benchmark": name, **row} for row in rows_of_models), CONTRAST_COLUMNS)
+    return Table.of(({"benchmark": name, **row} for row in rows_of_models), CONTRAST_COLUMNS).frame()
 
 
 def _row(model: str, number: int, groups: tuple[Counted, Counted], names: tuple[str, str]) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def _paired(
     parts = []
     for called, rows in (("prompt", ours), ("spec", theirs)):
         model_rows = rows[rows["model"].isin([model])]
-        parts.append(model_rows.assign(model=pd.array([called] * len(model_rows), dtype=TEXT)))
+        parts.append(model_rows.assign(model=pd.array([called] * len(model_rows), dtype="string[python]")))
     grid = counted(pd.concat(parts, ignore_index=True), ("prompt", "spec")).asked
     both = grid.only(np.flatnonzero((grid.sizes("seen") > 0).all(axis=0)))
     pairs, alike = pair(both, 0, 1), cosines.get(model, ())

@@ -12,7 +12,7 @@ from promptpex.codecs.text.wording import plural
 from promptpex.config import Resolved
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.events import Event, Notice, ignore_events
-from promptpex.core.records import AnyRun, ReportCard, Run
+from promptpex.core.records import ReportCard, Run
 from promptpex.core.shares import share
 from promptpex.report import runs
 from promptpex.report.comparison.page_file import write_page
@@ -57,7 +57,7 @@ class RunResult(Run):
         return run if isinstance(run, cls) else cls(**run._fields())
 
     def summary(self, **options: Unpack[ReportOptions]) -> Summary:
-        """All that a report of the run shows: its answer in words, and DataFrames of its models, rules and metrics.
+        """All that a report of the run shows: its answer in words, and tables of its models, rules and metrics.
 
         Raises:
             InputError: options that do not fit the run.
@@ -70,7 +70,7 @@ class RunResult(Run):
     @property
     def models(self) -> pd.DataFrame:
         """A row per model with its figures and the decision about it, columns ``tables.MODEL_COLUMNS``."""
-        return self.summary().models
+        return self.summary().models.frame()
 
     @property
     def answer(self) -> str | None:
@@ -220,7 +220,7 @@ def align(
     return aligning.align([] if run is None else [Path(run)], results, wishes, ignore_events).card
 
 
-def _read_deciding(run: str | Path, resolved: Resolved) -> tuple[AnyRun, Path]:
+def _read_deciding(run: str | Path, resolved: Resolved) -> tuple[runs.AnyRun, Path]:
     """A run that decides something, and its folder; what is passed over for it is a warning."""
     folder = runs.resolve(Path(run), Path(resolved.settings.results), lambda text: warn(Notice(text, "warning")))
     return runs.read_for_report(folder), folder

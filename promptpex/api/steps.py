@@ -285,12 +285,12 @@ class BatchResult:
     @property
     def models(self) -> pd.DataFrame:
         """A row per prompt and model, columns ``tables.PROMPT_MODEL_COLUMNS``."""
-        return self._report.by_prompt
+        return self._report.by_prompt.frame()
 
     @property
     def by_model(self) -> pd.DataFrame:
         """A row per model, columns ``tables.OVER_PROMPTS_COLUMNS``."""
-        return self._report.by_model
+        return self._report.by_model.frame()
 
     @property
     def answer(self) -> str:

@@ -18,12 +18,12 @@ from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.translated_values import counted_reasons
 
 if TYPE_CHECKING:
-    from promptpex.core.records import AnyRun
     from promptpex.grading.labels import LabelRules
     from promptpex.report import Summary
     from promptpex.report.batches.batch_report import BatchReport
     from promptpex.report.batches.batch_screen import BatchEnding
     from promptpex.report.terminal import Occasion
+    from promptpex.tables import AnyRun
     from promptpex.workflow.batches.batch_reports import MadeBatch
 
 
@@ -144,16 +144,18 @@ def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
     """
     from promptpex.report.terminal.texts import clean
 
-    rows = summary.rows
-    if not rows["error"].notna().any():
-        return
-    answered = set(rows.loc[rows["error"].isna(), "model"])
+    by_model: dict[str, Counter[str]] = {}
+    errors = summary.made.rows.query("m.name, o.error, count(*)", "GROUP BY 1, 2 ORDER BY min(t.place)")
+    for model, error, count in errors:
+        by_model.setdefault(model, Counter())[error] = count
+    answered = {model for model, counts in by_model.items() if None in counts}
     ended = {*NOT_ASKED, *CUT.values()}
-    failed = rows[rows["error"].notna() & ~rows["error"].isin(ended) & ~rows["model"].isin(answered)]
-    silent = [
-        f"{clean(model)} ({_counted(Counter(errors))})"
-        for model, errors in failed.groupby("model", sort=False, observed=True)["error"]
-    ]
+    failed = {
+        model: Counter({error: count for error, count in counts.items() if error not in ended})
+        for model, counts in by_model.items()
+        if model not in answered
+    }
+    silent = [f"{clean(model)} ({_counted(counts)})" for model, counts in failed.items() if counts]
     if not silent or (allowed and answered):
         return
     models = tr(" or ").join(silent)
@@ -183,43 +185,51 @@ def silent_judges(summary: Summary) -> Iterator[str]:
 def silent_answerers(summary: Summary) -> Iterator[str]:
     """What is said of a judge that was asked the questions of checks, and gave not one answer."""
     from promptpex.report.terminal.texts import clean
-    from promptpex.tables.frames import marked
+    from promptpex.tables.database_sql import ASKED_NOT
 
-    rows = summary.verdicts
-    rows = rows[marked(rows["source"], lambda source: source.startswith("check:") and "@" in source)]
-    if rows.empty:
-        return
-    asked_rows = rows[~rows["unscored"].isin(NOT_ASKED).fillna(False)]
-    judges = asked_rows["source"].astype(str).map(lambda source: source.partition("@")[2])
-    for judge, group in asked_rows.groupby(judges, sort=False, observed=True):
-        if group["unscored"].astype("string").str.startswith("judge-").fillna(False).all():
-            why = clean(from_data(group["reason"].iloc[0]), LONGEST)
-            counts = _counted(Counter(group["unscored"]))
-            judge = clean(str(judge))
-            yield tr("the judge {judge} answered no question ({counts}): {why}", judge=judge, counts=counts, why=why)
+    asked = f"""
+        SELECT substr(source, instr(source, '@') + 1) AS judge, unscored, count(*), reason, min(place) FROM verdict
+        WHERE source GLOB 'check:*@*' AND coalesce(unscored, '') NOT IN {ASKED_NOT} GROUP BY 1, 2 ORDER BY min(place)
+    """
+    groups: dict[str, list[tuple[str | None, int, str]]] = {}
+    for judge, unscored, count, reason, _ in summary.made.database.query(asked):
+        groups.setdefault(judge, []).append((unscored, count, reason))
+    for judge, reasons in groups.items():
+        counts = Counter({unscored or "": count for unscored, count, _ in reasons})
+        if all(unscored.startswith("judge-") for unscored in counts):
+            why = clean(from_data(reasons[0][2]), LONGEST)
+            yield tr(
+                "the judge {judge} answered no question ({counts}): {why}",
+                judge=clean(judge),
+                counts=_counted(counts),
+                why=why,
+            )
 
 
 def silent_scorers(summary: Summary) -> Iterator[str]:
     """What is said of each judge that was asked for scores under a name, and each script that was run for them, and
     gave not one."""
     from promptpex.report.terminal.texts import clean
-    from promptpex.tables.frames import is_from
+    from promptpex.tables.database_sql import ASKED_NOT, texts
 
-    by_code = summary.scores["source"].isin(CODE).fillna(False)
-    scores = summary.scores[is_from(summary.scores, "judge") | by_code]
-    if scores.empty:
-        return
-    asked_rows = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
-    for (judge, name), group in asked_rows.groupby(["source", "name"], sort=False, observed=True):
-        failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)
-        if failed.all():
-            label, why = clean(str(judge).removeprefix("judge:")), clean(from_data(group["reason"].iloc[0]), LONGEST)
-            counts = _counted(Counter(group["unscored"]))
-            if judge in CODE:
-                who = tr("the script of the metric {metric} scored no output", metric=clean(name))
-            else:
-                who = tr("the judge {judge} gave no score of {metric}", judge=label, metric=clean(name))
-            yield f"{who} ({counts}): {why}"
+    asked = f"""
+        SELECT source, name, unscored, count(*), reason, min(place) FROM score
+        WHERE (source GLOB 'judge:*' OR source IN {texts(CODE)}) AND coalesce(unscored, '') NOT IN {ASKED_NOT}
+        GROUP BY 1, 2, 3 ORDER BY min(place)
+    """
+    groups: dict[tuple[str, str], list[tuple[str | None, int, str]]] = {}
+    for judge, name, unscored, count, reason, _ in summary.made.database.query(asked):
+        groups.setdefault((judge, name), []).append((unscored, count, reason))
+    for (judge, name), reasons in groups.items():
+        if any(unscored in (None, UNCLEAR) for unscored, _, _ in reasons):
+            continue
+        counts = _counted(Counter({unscored or "": count for unscored, count, _ in reasons}))
+        label, why = clean(judge.removeprefix("judge:")), clean(from_data(reasons[0][2]), LONGEST)
+        if judge in CODE:
+            who = tr("the script of the metric {metric} scored no output", metric=clean(name))
+        else:
+            who = tr("the judge {judge} gave no score of {metric}", judge=label, metric=clean(name))
+        yield f"{who} ({counts}): {why}"
 
 
 def _counted(reasons: Counter[str]) -> str:

@@ -1,7 +1,7 @@
 """The one definition of what the verdicts on an output, and on each of its rules, come to.
 
-Progress, reports for CI, tests of pytest and report cards ask here. Tables decide the same by columns
-(``tables.row_verdicts``, ``tables.rule_outcomes``), and a test holds them to this.
+Progress, reports for CI, tests of pytest and report cards ask here. Tables decide the same in SQL
+(``tables.database_sql``), and a test compares the two.
 """
 
 from __future__ import annotations

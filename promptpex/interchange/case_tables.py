@@ -58,7 +58,7 @@ Row = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableOfCases:
     """Rows of another tool.
 
     Attributes:
@@ -97,7 +97,7 @@ def read_jsonl(path: Path, *, columns: str | None = None, first: int | None = No
     if columns is None and is_ours:
         return _first_of(suite_files.parse_jsonl(text, path).require(), first)
     names = dict.fromkeys(name for _, row in rows[:100] for name in row)
-    return imported(Table(path, tuple(names), rows, nested=True), columns=columns, first=first)
+    return imported(TableOfCases(path, tuple(names), rows, nested=True), columns=columns, first=first)
 
 
 def read_parquet(path: Path, *, columns: str | None = None, first: int | None = None) -> Imported:
@@ -105,7 +105,7 @@ def read_parquet(path: Path, *, columns: str | None = None, first: int | None = 
     types, rows = table_files.parquet_table(path, what="table", error=SuiteError)
     plain = tuple(name for name, odd in types.items() if odd is None)
     unfit = {name: odd for name, odd in types.items() if odd is not None}
-    return imported(Table(path, plain, enumerate(rows, 1), unfit, nested=True), columns=columns, first=first)
+    return imported(TableOfCases(path, plain, enumerate(rows, 1), unfit, nested=True), columns=columns, first=first)
 
 
 def read_excel(
@@ -119,11 +119,11 @@ def read_excel(
     _refuse_twice(head, path, rows[0].number)
     named = [(row.number, dict(zip(head, (*row.cells, *[None] * len(head)), strict=False))) for row in rows[1:]]
     cells = [(number, {name: value for name, value in row.items() if name}) for number, row in named]
-    made = imported(Table(path, tuple(filter(None, head)), cells), columns=columns, first=first)
+    made = imported(TableOfCases(path, tuple(filter(None, head)), cells), columns=columns, first=first)
     return replace(made, notes=(*made.notes, *(note for row in rows for note in _odd(row, path))))
 
 
-def csv_table(text: str, path: Path) -> Table:
+def csv_table(text: str, path: Path) -> TableOfCases:
     """The rows of a CSV text, whatever its columns are called."""
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
     rows = list(safe_csv.read_rows(lines, path=path, error=SuiteError, guarded=False))
@@ -132,7 +132,7 @@ def csv_table(text: str, path: Path) -> Table:
     if suite_files.are_ours(head):
         rows = [safe_csv.CsvRow(row.line, tuple(map(safe_csv.unguard, row.cells))) for row in rows]
     filled = ((row.line, suite_files.cells_by_name(head, row, path)) for row in rows[1:] if any(row.cells))
-    return Table(path, tuple(head), filled)
+    return TableOfCases(path, tuple(head), filled)
 
 
 def _text(path: Path) -> str:
@@ -157,7 +157,7 @@ def _first_of(suite: Suite, first: int | None) -> Imported:
     return Imported(suite=suite if first is None else suite.replace(cases=suite.cases[:first]))
 
 
-def imported(table: Table, *, columns: str | None = None, first: int | None = None) -> Imported:
+def imported(table: TableOfCases, *, columns: str | None = None, first: int | None = None) -> Imported:
     """The rows of a table as cases; what of it does not come over is noted.
 
     Args:
@@ -200,7 +200,7 @@ def mapping_of(text: str) -> dict[str, str]:
     return chosen
 
 
-def _no_column_is_known(table: Table) -> str:
+def _no_column_is_known(table: TableOfCases) -> str:
     """That no column is known here, which there are, and what to write."""
     names = list(table.columns)
     if not names:
@@ -218,7 +218,7 @@ def _example(names: Sequence[str]) -> str:
     return "'" + ",".join(f'"{pair}"' if "," in pair else pair for pair in pairs) + "'"
 
 
-def _rows(table: Table, first: int | None) -> Iterator[tuple[int, Row]]:
+def _rows(table: TableOfCases, first: int | None) -> Iterator[tuple[int, Row]]:
     for number, row in enumerate(islice(table.rows, first)):
         if number >= MOST_CASES:
             raise SuiteError(f"there are more than {MOST_CASES:,} rows; take some with --first N", path=table.path)
@@ -226,7 +226,7 @@ def _rows(table: Table, first: int | None) -> Iterator[tuple[int, Row]]:
 
 
 def _mapped(
-    table: Table, chosen: Mapping[str, str], first: int | None, log: Log
+    table: TableOfCases, chosen: Mapping[str, str], first: int | None, log: Log
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The fields of each row that has an input, by a mapping."""
     ids, seen = Ids(), dict.fromkeys(() if table.nested else table.columns, 1)
@@ -247,7 +247,7 @@ def _mapped(
             log.left_out(name, stored("--columns does not name it"), table.path, line)
 
 
-def _require(chosen: Mapping[str, str], names: Mapping[str, int], table: Table) -> None:
+def _require(chosen: Mapping[str, str], names: Mapping[str, int], table: TableOfCases) -> None:
     missing = next((name for name in chosen if name not in names), None)
     if missing is None:
         return

@@ -11,11 +11,11 @@ from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.files.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.ids import digest
-from promptpex.core.records import AnyRun, Blessed, BlessedCase
+from promptpex.core.records import Blessed, BlessedCase
 from promptpex.report.comparison.comparable import text_marks
 from promptpex.report.comparison.what_changed import rules_digest
 from promptpex.report.run_tables import tables_of
-from promptpex.tables import counts_of_cases
+from promptpex.tables import AnyRun, counts_of_cases
 
 INPUTS_LENGTH = 16
 """Hex digits by which the inputs of a case are known again."""
@@ -32,7 +32,10 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
     if not manifest.has_ended:
         raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
     made = tables_of(run)
-    counts, marks = counts_of_cases(made.rows, [case.id for case in run.suite.cases], manifest.models), text_marks(made)
+    counts, marks = (
+        counts_of_cases(made.cells, [case.id for case in run.suite.cases], manifest.models),
+        text_marks(made),
+    )
     asked_counts = {
         case: case_counts for case, case_counts in counts.items() if any(one.model_fields_set for one in case_counts)
     }

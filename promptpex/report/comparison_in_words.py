@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from promptpex.core.records import EXPECTED, AnyRun, Manifest
+from promptpex.core.records import EXPECTED, Manifest
 from promptpex.core.translation import Key, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.comparison.what_changed import changed_rules
 from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, at_least, percent
 from promptpex.report.run_tables import RunTables
-from promptpex.tables import MetricCounts, records
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from promptpex.tables import AnyRun, MetricCounts, Table
 
 CHANGED = {
     "worse": Key(
@@ -57,7 +52,7 @@ _WHAT_IS_CLEAR = Key(
 )
 
 
-def changes_answer(rows: Sequence[TableRow], by_metric: pd.DataFrame, unlike: str = "") -> str:
+def changes_answer(rows: Sequence[TableRow], by_metric: Table, unlike: str = "") -> str:
     """What is shown of each model, a paragraph of plain words.
 
     Args:
@@ -149,9 +144,8 @@ def _accuracy_sentence(row: TableRow) -> str:
     return f" {change.tr(shares=shares, cases=cases)}{_because(row['accuracy_undecided_because'])}"
 
 
-def _metric_sentences(row: TableRow, by_metric: pd.DataFrame) -> str:
+def _metric_sentences(row: TableRow, by_metric: Table) -> str:
     """The clear changes of a model in the owner's metrics."""
-    own = by_metric[by_metric["model"].isin([row["model"]]) & by_metric["decision"].isin(list(METRIC_CHANGED))]
     sentences = (
         METRIC_CHANGED[metric["decision"]].tr(
             metric=metric["metric"],
@@ -159,15 +153,16 @@ def _metric_sentences(row: TableRow, by_metric: pd.DataFrame) -> str:
             after=percent(metric["mean_after"]),
             cases=_cases(metric["cases"]),
         )
-        for metric in records(own)
+        for metric in by_metric.records()
+        if metric["model"] == row["model"] and metric["decision"] in METRIC_CHANGED
     )
     return "".join(f" {sentence}" for sentence in sentences)
 
 
-def metric_note(scores: tuple[MetricCounts, MetricCounts], by_metric: pd.DataFrame) -> Iterator[str]:
+def metric_note(scores: tuple[MetricCounts, MetricCounts], by_metric: Table) -> Iterator[str]:
     """Which metrics are not the same measure in both runs: other criteria, another judge, other settings."""
     before, after = scores
-    names = map(str, by_metric["metric"].unique())
+    names = dict.fromkeys(by_metric.column("metric"))
     other = [name for name in names if before.fingerprints(name) != after.fingerprints(name)]
     if other:
         yield tr(
@@ -223,6 +218,5 @@ def change_notes(before: RunTables, after: RunTables, common: int, rows: Sequenc
 
 def _comparisons(made: RunTables) -> list[str]:
     """By what the outputs of a run were compared with expected ones: ``match:json``, ``judge:gpt-4o``."""
-    kinds = made.score_kinds
-    sources = kinds.loc[kinds["name"].eq(EXPECTED) & kinds["unscored"].isna(), "source"]
-    return sorted(set(map(str, sources)))
+    made_by = "SELECT DISTINCT source FROM score WHERE name = ? AND unscored IS NULL ORDER BY source"
+    return made.database.listed(made_by, [EXPECTED])

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from promptpex.core.records import AnyRun
-from promptpex.tables import PartTables, plain_values, records
-from promptpex.tables.frames import is_failing, marked
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.report.run_tables import RunTables
+from promptpex.tables import RunDatabase, Table
+from promptpex.tables.database_sql import JOINED
 
 MOST_EXAMPLES = 3
 """Examples of a rule: the reason that is most frequent, and two others."""
@@ -26,8 +23,6 @@ MOST_SHAPE = 120
 
 _PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`|\d+(?:\.\d+)?")
 """What differs between reasons that are alike: what they quote, and numbers."""
-
-Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,40 +63,37 @@ class FailureExample:
 class _Failing(NamedTuple):
     """A failing verdict that counts."""
 
-    rule: str
-    case: str
+    key: int
     model: str
-    repeat: int
+    case: str
     reason: str
     source: str
 
-    @property
-    def key(self) -> Key:
-        return (self.case, self.model, self.repeat)
+
+FAILING = f"""
+    FROM verdict v JOIN ruled r ON r.key = v.key AND r.rule = v.rule {JOINED.format("v")}
+    WHERE v.counts AND v.status = 'fail' AND r.cut IS NULL
+"""
+"""The verdicts that say that an output breaks a rule, and that the counts of rules have."""
 
 
-def failure_examples(
-    run: AnyRun, parts: Iterable[PartTables], by_rule: pd.DataFrame, most: int
-) -> Iterator[FailureExample]:
+def failure_examples(made: RunTables, by_rule: Table, most: int) -> Iterator[FailureExample]:
     """The ``most`` rules that fail most often, the worst first.
 
     Args:
-        parts: of the run, one after the other.
+        made: the run.
         by_rule: the table of rules.
     """
     broken_by, scored_by = Counter[str](), Counter[str]()
-    for row in records(by_rule[["rule", "broken", "scored", "usable", "at_least"]]):
+    for row in by_rule.records():
         broken_by[row["rule"]] += row["broken"]
         scored_by[row["rule"]] += row["usable"] if row["at_least"] else row["scored"]
     worst = [rule for rule, count in broken_by.most_common(most) if count]
     if not worst:
         return
-    texts = {rule.id: rule.rule for rule in run.spec.rules} | run.manifest.mode_rules
-    looked_at = _LookedAt(worst)
-    for part in parts:
-        looked_at.add(part.outputs, part.verdicts)
-    for rule, chosen in looked_at.chosen():
-        failures = tuple(_failed(one, alike, looked_at.texts.get(one.key, {})) for one, alike in chosen)
+    texts = {rule.id: rule.rule for rule in made.run.spec.rules} | made.run.manifest.mode_rules
+    for rule, chosen in _chosen(made.database, worst):
+        failures = tuple(_failed(made.database, one, alike) for one, alike in chosen)
         first = failures[0]
         yield FailureExample(
             rule=rule,
@@ -118,52 +110,38 @@ def failure_examples(
         )
 
 
-class _LookedAt:
-    """The failing outputs among which examples are chosen, from tables that come part by part.
+def _chosen(run: RunDatabase, rules: Sequence[str]) -> Iterator[tuple[str, list[tuple[_Failing, int]]]]:
+    """Of each rule the examples, one for each of the most frequent reasons, and how many have such a reason. An output
+    that breaks this rule alone tells more of it than one that breaks all, and one is shown once if others can be."""
+    run.need("ruled", "ruled_rules", "output_keys")
+    by_rule = {rule: _looked_at(run, rule) for rule in rules}
+    keys = {one.key for failing in by_rule.values() for one in failing}
+    with run.chosen(rules) as of_rules, run.chosen(keys) as of_outputs:
+        rules_broken = dict(
+            run.query(
+                f"SELECT v.key, count(DISTINCT v.rule) {FAILING} AND v.rule IN {of_rules} AND v.key IN {of_outputs} "
+                "GROUP BY v.key"
+            )
+        )
+    keys_shown: set[int] = set()
+    for rule, failing in by_rule.items():
+        groups: dict[str, list[_Failing]] = defaultdict(list)
+        for one in failing:
+            groups[_shape(one.reason)].append(one)
+        examples: list[tuple[_Failing, int]] = []
+        for group in sorted(groups.values(), key=len, reverse=True)[:MOST_EXAMPLES]:
+            models = {one.model for one, _ in examples}
+            best = min(group, key=lambda one: (one.key in keys_shown, rules_broken[one.key], one.model in models))
+            keys_shown.add(best.key)
+            examples.append((best, len(group)))
+        yield rule, examples
 
-    Attributes:
-        texts: inputs and output of each that may be chosen.
-    """
 
-    def __init__(self, rules: Sequence[str]) -> None:
-        self.texts: dict[Key, Mapping[str, Any]] = {}
-        self._by_rule: dict[str, list[_Failing]] = {rule: [] for rule in rules}
-        self._rules_broken: Counter[Key] = Counter()
-
-    def add(self, rows: pd.DataFrame, cube: pd.DataFrame) -> None:
-        """Adds some outputs and the verdicts on them, in the order of the run."""
-        broken = cube.loc[is_failing(cube) & marked(cube["rule"], self._by_rule.__contains__), list(_Failing._fields)]
-        columns = [plain_values(broken[name], missing="") for name in _Failing._fields]
-        every = [_Failing(*fields) for fields in zip(*columns, strict=True)]
-        keys_kept: dict[Key, None] = {}
-        for one in every:
-            if len(of_rule := self._by_rule[one.rule]) < MOST_LOOKED_AT:
-                of_rule.append(one)
-                keys_kept[one.key] = None
-        if keys_kept:
-            pairs = {(one.rule, one.key) for one in every if one.key in keys_kept}
-            self._rules_broken.update(key for _, key in pairs)
-            self.texts |= _texts(rows, list(keys_kept))
-
-    def chosen(self) -> Iterator[tuple[str, list[tuple[_Failing, int]]]]:
-        """Of each rule the examples, one for each of the most frequent reasons, and how many have such a reason. An
-        output that breaks this rule alone tells more of it than one that breaks all, and one is shown once if others
-        can be."""
-        keys_shown: set[Key] = set()
-        for rule, many in self._by_rule.items():
-            groups: dict[str, list[_Failing]] = defaultdict(list)
-            for one in many:
-                groups[_shape(one.reason)].append(one)
-            largest = sorted(groups.values(), key=len, reverse=True)[:MOST_EXAMPLES]
-            examples: list[tuple[_Failing, int]] = []
-            for group in largest:
-                models = {one.model for one, _ in examples}
-                best = min(
-                    group, key=lambda one: (one.key in keys_shown, self._rules_broken[one.key], one.model in models)
-                )
-                keys_shown.add(best.key)
-                examples.append((best, len(group)))
-            yield rule, examples
+def _looked_at(run: RunDatabase, rule: str) -> list[_Failing]:
+    """The failures of a rule among which examples are chosen."""
+    fields = "v.key, m.name, c.id, coalesce(v.reason, ''), coalesce(v.source, '')"
+    sql = f"SELECT {fields} {FAILING} AND v.rule = CAST(? AS TEXT) ORDER BY v.place LIMIT {MOST_LOOKED_AT}"
+    return [_Failing(*fields) for fields in run.query(sql, [rule])]
 
 
 def _shape(reason: str) -> str:
@@ -171,21 +149,8 @@ def _shape(reason: str) -> str:
     return _PARTICULARS.sub("…", reason[: 4 * MOST_SHAPE])[:MOST_SHAPE]
 
 
-def _texts(rows: pd.DataFrame, keys: Sequence[Key]) -> Mapping[Key, Mapping[str, Any]]:
-    """The texts of these outputs; those that a cut file has lost are left out."""
-    # Comparing with one text would lose a NUL at its end (numpy); looking it up does not.
-    cases, models = {case for case, _, _ in keys}, {model for _, model, _ in keys}
-    near = marked(rows["case"], cases.__contains__) & marked(rows["model"], models.__contains__)
-    names = ["case", "model", "repeat", "inputs", "output"]
-    columns = [plain_values(column, missing="") for _, column in rows.loc[near, names].items()]
-    wanted_keys = set(keys)
-    return {
-        (case, model, repeat): {"inputs": inputs, "output": output}
-        for case, model, repeat, inputs, output in zip(*columns, strict=True)
-        if (case, model, repeat) in wanted_keys
-    }
-
-
-def _failed(one: _Failing, alike: int, texts: Mapping[str, Any]) -> FailedOutput:
-    inputs, output = texts.get("inputs", ""), texts.get("output", "")
+def _failed(run: RunDatabase, one: _Failing, alike: int) -> FailedOutput:
+    """A failing output; without texts where a cut file has lost it."""
+    sql = "SELECT coalesce(c.inputs, ''), coalesce(o.text, '') FROM output o JOIN cases c ON c.number = o.key >> 38"
+    inputs, output = run.query(f"{sql} WHERE o.key = ? ORDER BY o.place DESC", [one.key]).fetchone() or ("", "")
     return FailedOutput(one.model, one.case, inputs, output, one.reason, one.source, alike)

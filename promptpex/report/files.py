@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,8 @@ from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
 from promptpex.report import html_page
 from promptpex.report.page.asked import SentMessages
-from promptpex.report.runs.verdict_parquet import CUBE
 from promptpex.report.summary import Summary
-from promptpex.tables import plain_values
+from promptpex.tables import Table, columns_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +34,6 @@ def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> l
     columns of the first two, where there are wrong answers ``confusions.csv``; where code and judges were both asked,
     ``agreement.csv`` and ``disagreements.csv``. People's grades add columns to the first. ``sent`` as for ``html``.
 
-    Without ``verdicts.csv`` where the folder has its verdicts in ``verdicts.parquet``.
-
     Links in the place of these files are replaced.
 
     Raises:
@@ -45,14 +42,14 @@ def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> l
     refuse_led_out(folder, folder.parent.parent, RunError)
     try:
         write_text(folder / REPORT, csv_text(_report(summary)), links=False)
-        names = _write_parts(summary, folder)
+        names = _write_rows(summary, folder)
         page = html_page.write(summary, folder, sent)
         return [*(folder / name for name in (REPORT, *names)), page, *_where_there_is_any(summary, folder)]
     except OSError as error:
         raise RunError(f"cannot write the report ({error.strerror}); make the folder writable", path=folder) from error
 
 
-def _report(summary: Summary) -> pd.DataFrame:
+def _report(summary: Summary) -> Table:
     """The table of models with what metrics and people's grades add to it."""
     by_model = tables.with_metrics(summary.models, summary.metrics)
     by_people = summary.by_people
@@ -76,52 +73,44 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     return written
 
 
-def _write_parts(summary: Summary, folder: Path) -> list[str]:
-    """Writes the tables of outputs, of verdicts and of scores, some rows at a time, and reads a run in parts once; the
-    files.
-
-    Where the verdicts are a table in a Parquet file, there is no second one; a table of no scores is not written.
-    """
-    has_scores = not summary.made.score_kinds.empty
-    files_to_write = {RESULTS: True, VERDICTS: not (folder / CUBE).exists(), SCORES: has_scores}
-    for name in (name for name, is_wanted in files_to_write.items() if not is_wanted):
-        (folder / name).unlink(missing_ok=True)
-    metrics = summary.made.metric_counts.names
-    with ExitStack() as stack:
-        files = {
-            name: stack.enter_context(writing(folder / name, links=False))
-            for name, is_wanted in files_to_write.items()
-            if is_wanted
-        }
-        for number, part in enumerate(summary.made.parts()):
-            writers = {
-                RESULTS: tables.with_scores(part.outputs, part.scores, metrics),
-                VERDICTS: part.verdicts,
-                SCORES: part.scores,
-            }
-            for name, file in files.items():
-                for text in _csv_texts(writers[name], header=number == 0):
-                    file.write(text.encode("utf-8", "surrogatepass"))
-    return list(files)
+def _write_rows(summary: Summary, folder: Path) -> list[str]:
+    """Writes the tables of outputs, of verdicts and of scores, some rows at a time; a table of no scores is not
+    written."""
+    database = summary.made.database
+    tables_to_write = {RESULTS: tables.scored_outputs(database), VERDICTS: tables.verdict_rows(database)}
+    if database.has("SELECT 1 FROM score"):
+        tables_to_write[SCORES] = tables.score_rows(database)
+    else:
+        (folder / SCORES).unlink(missing_ok=True)
+    for name, (kinds, rows) in tables_to_write.items():
+        with writing(folder / name, links=False) as file:
+            for text in _csv_texts(kinds, rows):
+                file.write(text.encode("utf-8", "surrogatepass"))
+    return list(tables_to_write)
 
 
-def csv_text(frame: pd.DataFrame) -> str:
+def csv_text(table: Table | pd.DataFrame) -> str:
     """A table as CSV: a header, ``\\n`` at line ends, missing values empty, no cell that a spreadsheet would run."""
-    return "".join(_csv_texts(frame, header=True))
+    if isinstance(table, Table):
+        return "".join(_csv_texts(table.kinds, table.tuples()))
+    columns = columns_of(table)
+    kinds = {name: "string" if table[name].dtype == "string" else "" for name in columns}
+    return "".join(_csv_texts(kinds, zip(*columns.values(), strict=True)))
 
 
-def _csv_texts(frame: pd.DataFrame, *, header: bool) -> Iterator[str]:
-    if header:
-        yield dump_cells([frame.columns], line_end="\n")
-    for start in range(0, len(frame), ROWS):
-        part = frame.iloc[start : start + ROWS]
-        yield dump_cells(zip(*(_cells(part[name]) for name in part.columns), strict=True), line_end="\n")
+def _csv_texts(kinds: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    yield dump_cells([kinds], line_end="\n")
+    left = iter(rows)
+    while part := list(islice(left, ROWS)):
+        columns = (_cells(column, kind) for column, kind in zip(zip(*part, strict=True), kinds.values(), strict=True))
+        yield dump_cells(zip(*columns, strict=True), line_end="\n")
 
 
-def _cells(column: pd.Series[Any]) -> Iterable[Any]:
+def _cells(column: Sequence[Any], kind: str) -> Iterable[Any]:
     """The cells of a column; a text that stands in many of them is guarded once."""
-    plain = plain_values(column, missing="")
-    if column.dtype != "string":
-        return plain
-    guarded = {text: guard(text) for text in set(plain)}
-    return map(guarded.__getitem__, plain)
+    if kind == "boolean":
+        return ["" if value is None else bool(value) for value in column]
+    if kind != "string":
+        return ["" if value is None else value for value in column]
+    guarded = {text: "" if text is None else guard(text) for text in set(column)}
+    return map(guarded.__getitem__, column)

@@ -13,13 +13,12 @@ from promptpex.codecs.text.comparing import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
 from promptpex.core.translation import from_data, tr
+from promptpex.report.failures import FAILING
 from promptpex.report.gate import Decided
 from promptpex.report.percentages import listed
 from promptpex.report.regression import Regressions
 from promptpex.report.summary import Summary, unread
 from promptpex.report.translated_values import reason_of
-from promptpex.tables import records
-from promptpex.tables.frames import is_failing
 
 MOST_FAILURES = 10
 """Rules that are named: GitHub shows ten annotations of a step."""
@@ -201,14 +200,16 @@ def _broken_rules(summary: Summary, failing: Sequence[str], file: Path | None) -
 
 def _examples(summary: Summary, failing: Sequence[str]) -> dict[str, tuple[str, str, str]]:
     """For each rule an output of the failing models that breaks it: model, case and reason."""
-    examples: dict[str, tuple[str, str, str]] = {}
-    for part in summary.made.parts():
-        cube = part.verdicts
-        broken = cube[is_failing(cube) & cube["model"].isin(list(failing))]
-        for row in records(broken.drop_duplicates("rule")):
-            reason = reason_of(row["reason"] or "", row["source"] or "")
-            examples.setdefault(row["rule"], (row["model"], row["case"], reason))
-    return examples
+    database = summary.made.database
+    database.need("ruled", "ruled_rules")
+    with database.chosen(failing) as chosen:
+        rows = database.query(
+            f"SELECT v.rule, m.name, c.id, v.reason, v.source, min(v.place) {FAILING} "
+            f"AND m.name IN {chosen} GROUP BY v.rule"
+        )
+        return {
+            rule: (model, case, reason_of(reason or "", source or "")) for rule, model, case, reason, source, _ in rows
+        }
 
 
 def _text_of(file: Path | None) -> str | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from promptpex.core.records import AnyRun
 from promptpex.core.translation import Key, tr
 from promptpex.report.percentages import TableRow, as_given, with_ends
 from promptpex.report.secondary_tables import few
 from promptpex.report.summary import Summary
 from promptpex.report.text_table import Section
-from promptpex.tables import records
+from promptpex.tables import AnyRun, records
 
 NOTE = Key(
     "The mean over the cases of their scores, from 0 to 100% (of a pass-fail metric: the share of OK); its interval "

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from promptpex import tables
-from promptpex.core.records import AnyRun
 from promptpex.report.run_tables import RunTables
-from promptpex.tables import Discrimination
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables import AnyRun, Discrimination, Table
 
 
 @dataclass(frozen=True)
 class Details:
-    """Tables of single questions: DataFrames, see ``promptpex.tables``; those that have nothing to say are empty.
+    """Tables of single questions, see ``promptpex.tables``; those that have nothing to say are empty.
 
     A gate, a plugin's last lines or one figure need few of them, and together they take a third of a summary's time.
 
@@ -31,63 +26,62 @@ class Details:
     made: RunTables = field(repr=False)
     confidence: float
 
-    def _claimed(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return tables.without_claims(frame) if self.run.manifest.failed_in else frame
+    def _claimed(self, table: Table) -> Table:
+        return tables.without_claims(table) if self.run.manifest.failed_in else table
 
     @cached_property
-    def by_case_type(self) -> pd.DataFrame:
+    def by_case_type(self) -> Table:
         """Rule cases against inverse cases."""
-        return self._claimed(tables.by_case_type(self.made.rows, confidence=self.confidence))
+        return self._claimed(tables.by_case_type(self.made.cells, confidence=self.confidence))
 
     @cached_property
-    def scenarios(self) -> pd.DataFrame:
+    def scenarios(self) -> Table:
         """A row per model and scenario."""
-        return self._claimed(tables.scenarios(self.made.rows, confidence=self.confidence))
+        return self._claimed(tables.scenarios(self.made.cells, confidence=self.confidence))
 
     @cached_property
-    def repeats(self) -> pd.DataFrame:
+    def repeats(self) -> Table:
         """How much each model's answers to the same case differ."""
         return self._claimed(tables.repeats(self.made.rows, confidence=self.confidence))
 
     @cached_property
-    def flaky(self) -> pd.DataFrame:
+    def flaky(self) -> Table:
         """The cases that a model passes at times."""
         return tables.flaky(self.made.rows)
 
     @cached_property
-    def inconsistent_verdicts(self) -> pd.DataFrame:
+    def inconsistent_verdicts(self) -> Table:
         """Equal outputs that were judged differently."""
-        return self.made.inconsistent_verdicts(self._hang_on_input())
+        return tables.inconsistent_verdicts(self.made.database, hang_on_input=self._hang_on_input())
 
     @cached_property
-    def agreements(self) -> pd.DataFrame:
+    def agreements(self) -> Table:
         """How often two sources of verdicts agree."""
         return self._claimed(self.made.agreements(self.confidence))
 
     @cached_property
-    def disagreements(self) -> pd.DataFrame:
+    def disagreements(self) -> Table:
         """The outputs on which they do not."""
         return self.made.disagreements()
 
     @cached_property
-    def judges(self) -> pd.DataFrame:
+    def judges(self) -> Table:
         """How often each judge gave no usable verdict."""
-        return self.made.judges()
+        return tables.judges(self.made.database)
 
     @cached_property
     def discrimination(self) -> Discrimination:
         """Which cases and rules do not separate the models."""
         rules = [rule.id for rule in self.run.spec.rules if not rule.stale]
-        run_tables = self.made
-        return tables.discrimination(run_tables.rows, run_tables.kinds, rules, outcomes=run_tables.outcomes)
+        return tables.discrimination(self.made.database, rules=rules)
 
     @cached_property
-    def confusions(self) -> pd.DataFrame:
+    def confusions(self) -> Table:
         """What models answer most often where something else was expected."""
         return self.made.confusions()
 
     @cached_property
-    def answer_counts(self) -> pd.DataFrame:
+    def answer_counts(self) -> Table:
         """How often each answer was expected and given."""
         return self.made.answer_counts()
 

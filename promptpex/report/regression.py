@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpex import tables
 from promptpex.core.errors import RunError
-from promptpex.core.records import AnyRun, Blessed
+from promptpex.core.records import Blessed
 from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.report.blessed_figures_file import inputs_digest
 from promptpex.report.comparison.comparable import text_marks
@@ -17,10 +17,7 @@ from promptpex.report.gate import Decided, chosen_by_outcome
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow, percent, points_apart
 from promptpex.report.run_tables import RunTables
-from promptpex.tables import Weights, records
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables import AnyRun, Table, Weights, records
 
 SHOWN = Key("non-compliance rose from {before} to {after}, {points}, clearly by more than {margin}")
 OPEN = Key(
@@ -60,7 +57,7 @@ class Regressions:
             ``tables.NOISE_COLUMNS``.
     """
 
-    models: pd.DataFrame
+    models: Table
     decisions: Mapping[str, Decided]
     passed: Mapping[str, str]
     notes: tuple[str, ...]
@@ -107,7 +104,7 @@ def regressions(
     models, common = _models(blessed, run), _common(blessed, run)
     table = tables.regressions(
         tables.blessed_outputs(blessed),
-        made.rows,
+        made.cells,
         models=models,
         cases=common,
         margin=margin,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from promptpex import tables
 from promptpex.core.errors import InputError, RunError
-from promptpex.core.records import AnyRun
 from promptpex.report.comparison.comparable import Comparable, comparable
 from promptpex.report.comparison_in_words import change_notes, changes_answer, decided_otherwise, metric_note, no_claim
 from promptpex.report.corrections_in_words import corrected_change_sentences
@@ -21,10 +20,7 @@ from promptpex.report.ranked_metric import require_metric
 from promptpex.report.run_tables import RunTables, tables_of
 from promptpex.report.summary import NO_EXPECTED, unchecked_judges
 from promptpex.stats import FEW_GRADES
-from promptpex.tables import PeoplesGrades, records
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables import AnyRun, Cells, PeoplesGrades, Table, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +48,11 @@ class RunComparison:
     after: RunTables
     names: tuple[tuple[str, str], ...]
     cases: tuple[str, ...]
-    models: pd.DataFrame
-    rules: pd.DataFrame
-    metrics: pd.DataFrame
-    corrections: pd.DataFrame
-    changed: pd.DataFrame
+    models: Table
+    rules: Table
+    metrics: Table
+    corrections: Table
+    changed: Table
     answer: str
     notes: tuple[str, ...]
     regressions: tuple[str, ...]
@@ -114,7 +110,7 @@ def compare_runs(
         rules=_by_rule(old, new, same, what),
         metrics=by_metric,
         corrections=corrected,
-        changed=tables.changed(*rows, models=models, cases=cases, chosen=(_chosen(old), _chosen(new))),
+        changed=tables.changed(*rows, models=models, cases=cases),
         answer=" ".join([answer, *by_these_judges(max(map(unchecked_judges, both, people, repeat(rank_by))), rank_by)]),
         notes=(*notes, *noise_sentences(noise, figures)),
         regressions=tuple(_regressions(figures, by_metric, records(corrected), rank_by, tolerance)),
@@ -134,7 +130,8 @@ def _scored(run: AnyRun | RunTables) -> RunTables:
     if not made.run.manifest.has_ended:
         name = made.run.manifest.run
         raise RunError(f"the run {name} has not ended, so it is not compared; the same `promptpex run` continues it")
-    if not (made.rows["verdict"].isin(["pass", "fail"]).any() or made.score_kinds["unscored"].isna().any()):
+    is_judged = "SELECT 1 FROM judged WHERE verdict IN ('pass', 'fail')"
+    if not (made.rows.run.has(is_judged) or made.database.has("SELECT 1 FROM score WHERE unscored IS NULL")):
         raise RunError(f"nothing was scored in this run, so that there is nothing to compare: {made.run.manifest.run}")
     return made
 
@@ -149,7 +146,7 @@ def _without_claims(comparison: RunComparison) -> RunComparison:
         models=models,
         rules=rules,
         metrics=metrics,
-        corrections=comparison.corrections.iloc[:0],
+        corrections=comparison.corrections.where(lambda row: False),
         answer=no_claim(records(models), *chosen),
         notes=tuple(change_notes(comparison.before, comparison.after, len(comparison.cases), records(models))),
         regressions=(),
@@ -157,27 +154,22 @@ def _without_claims(comparison: RunComparison) -> RunComparison:
     )
 
 
-def _by_model(old: RunTables, new: RunTables, same: _Same, tolerance: float | None) -> tuple[pd.DataFrame, Comparable]:
+def _by_model(old: RunTables, new: RunTables, same: _Same, tolerance: float | None) -> tuple[Table, Comparable]:
     """The table of models, and what of the runs it rests on."""
     what = comparable(old, new, same["models"])
-    tests = partial(tables.comparison, old.rows, new.rows, **same, tolerance=tolerance, expected=_expected(old, new))
+    tests = partial(tables.comparison, old.cells, new.cells, **same, tolerance=tolerance, expected=_expected(old, new))
     return tests(same_texts=what.same_texts, deciding=what.rows), what
 
 
-def _by_rule(old: RunTables, new: RunTables, same: _Same, what: Comparable) -> pd.DataFrame:
+def _by_rule(old: RunTables, new: RunTables, same: _Same, what: Comparable) -> Table:
     counts = old.rule_counts, new.rule_counts
     return tables.rule_changes(*counts, **same, same_texts=what.same_texts, unlike=what.unlike)
 
 
-def _chosen(made: RunTables) -> Callable[[Sequence[int]], pd.DataFrame]:
-    """Gives outputs of a run by their places, with their texts."""
-    return lambda places: made.chosen(places).outputs
-
-
 def _answer(
     figures: Sequence[TableRow],
-    by_metric: pd.DataFrame,
-    corrected: pd.DataFrame,
+    by_metric: Table,
+    corrected: Table,
     options: tuple[float, str],
     unlike: str,
 ) -> str:
@@ -228,13 +220,13 @@ def require_corrected_changes(rows: Sequence[TableRow]) -> None:
         )
 
 
-def _require_ranked(rank_by: str, by_metric: pd.DataFrame, figures: Sequence[TableRow]) -> None:
+def _require_ranked(rank_by: str, by_metric: Table, figures: Sequence[TableRow]) -> None:
     """Refuses to let something decide that the runs have not measured.
 
     Raises:
         InputError: with what is missing.
     """
-    require_metric(rank_by, list(dict.fromkeys(by_metric["metric"].tolist())))
+    require_metric(rank_by, list(dict.fromkeys(by_metric.column("metric"))))
     if rank_by == "accuracy" and not any(row["accuracy_cases"] for row in figures):
         raise InputError(f"{NO_EXPECTED}; both runs need it, with the same expected outputs")
 
@@ -273,17 +265,16 @@ def _cases(before: AnyRun, after: AnyRun) -> list[str]:
     return same
 
 
-def _expected(before: RunTables, after: RunTables) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _expected(before: RunTables, after: RunTables) -> tuple[Cells, Cells]:
     """Which outputs of either run are right, on the cases whose expected output is the same in both."""
     was = {case.id: (case.expected, case.also_right) for case in before.run.suite.cases if case.expected is not None}
-    same = [case.id for case in after.run.suite.cases if was.get(case.id) == (case.expected, case.also_right)]
-    old, new = (one.compared[one.compared["case"].isin(same)] for one in (before, after))
-    return old, new
+    same = {case.id for case in after.run.suite.cases if was.get(case.id) == (case.expected, case.also_right)}
+    return Cells.of(before.compared).only(same), Cells.of(after.compared).only(same)
 
 
 def _regressions(
     rows: Sequence[TableRow],
-    by_metric: pd.DataFrame,
+    by_metric: Table,
     corrected: Sequence[TableRow],
     rank_by: str,
     tolerance: float | None,

@@ -89,8 +89,7 @@ def footnotes(summary: Summary) -> tuple[str, ...]:
 
 def trust_note(summary: Summary) -> Iterator[str]:
     """The rules that are unscored since no judge is known to agree with people on them."""
-    cube, least = summary.made.kinds, summary.run.manifest.settings.get("min_agreement")
-    rules = list(dict.fromkeys(cube.loc[cube["unscored"].eq(UNTRUSTED).fillna(False), "rule"]))
+    least, rules = summary.run.manifest.settings.get("min_agreement"), summary.made.rules_with(UNTRUSTED)
     if rules and least is not None:
         yield tr(
             "{reason}: no judge is known to agree with people on {rules} with a kappa of {least} or more; the judges' "
@@ -123,7 +122,7 @@ def _store_note(summary: Summary) -> Iterator[str]:
 
 
 def _interval_notes(summary: Summary) -> Iterator[str]:
-    methods = set(summary.models["interval"].dropna()) | set(summary.rules["interval"].dropna())
+    methods = {row["interval"] for row in (*summary.model_rows, *summary.rule_rows)} - {None}
     level = as_given(summary.confidence)
     if "effective-size" in methods:
         yield tr(
@@ -133,7 +132,7 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
         )
     elif methods & {"exact", "bounds"}:
         yield tr("{level} intervals are exact (Clopper and Pearson).", level=level)
-    if any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)):
+    if any(row["at_least"] for row in (*summary.model_rows, *summary.rule_rows)):
         yield tr(
             "≥, at least: some usable outputs have no verdict, so the share counts the known failures "
             "among all usable outputs, and the interval holds whatever the missing verdicts are."
@@ -145,7 +144,7 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
 def _accuracy_note(summary: Summary) -> Iterator[str]:
     """What accuracy is a share of; that a run which could have one has none."""
     count = sum(case.expected is not None for case in summary.run.suite.usable())
-    if summary.models["accuracy_scored"].notna().any():
+    if summary.has_accuracy:
         yield tr_n(
             "accuracy: how many outputs are the expected one, of {count} case with an expected output, counted by "
             "case; scores.csv has each comparison.",
@@ -153,7 +152,7 @@ def _accuracy_note(summary: Summary) -> Iterator[str]:
             "case; scores.csv has each comparison.",
             count,
         )
-    elif count and len(summary.rows):
+    elif count and len(summary.made.rows):
         yield tr_n(
             "{count} case with an expected output, which this run did not compare: `promptpex judge` does.",
             "{count} cases with an expected output, which this run did not compare: `promptpex judge` does.",
@@ -217,7 +216,7 @@ def _by_grades_note(options: RankingOptions) -> str:
 def _ranked_by(summary: Summary) -> str:
     """What the models are ranked by, where there is more than one figure."""
     rank_by = summary.rankings.options.rank_by
-    if rank_by == "non-compliance" and not summary.models["accuracy_scored"].notna().any():
+    if rank_by == "non-compliance" and not summary.has_accuracy:
         return ""
     by = {"non-compliance": tr("non-compliance"), "accuracy": tr("accuracy")}.get(rank_by, rank_by)
     return tr("by {quantity}; ", quantity=by)
@@ -432,7 +431,7 @@ def _disagreements(summary: Summary) -> Section:
 
 def _discrimination(summary: Summary) -> Section:
     discrimination = summary.details.discrimination
-    total = summary.rows["case"].nunique()
+    total = len(summary.made.cells.cases)
     rows: list[tuple[str, ...]] = []
     if discrimination.models > 1:
         rows += _list_row(tr("cases that every model passes"), discrimination.passed_by_all, total)

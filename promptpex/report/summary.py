@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
 from promptpex.core.errors import InputError
-from promptpex.core.records import EXPECTED, NO_VALUE, NOT_ASKED, AnyRun, Spec, Suite, collector_paused
+from promptpex.core.records import EXPECTED, NO_VALUE, NOT_ASKED, Suite, collector_paused
 from promptpex.report.caveats_in_words import not_scored, unread_checks
 from promptpex.report.corrections_in_words import by_grades, corrected_sentences
 from promptpex.report.failures import FailureExample, failure_examples
@@ -20,8 +20,8 @@ from promptpex.report.on_demand_tables import Details
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.report.run_tables import RunTables, tables_of
 from promptpex.stats import DEFAULT_TOLERANCE, FEW_GRADES
-from promptpex.tables import PeoplesGrades, RankingOptions, Rankings, records
-from promptpex.tables.frames import is_from
+from promptpex.tables import AnyRun, Cells, PeoplesGrades, RankingOptions, Rankings, Rows, Table, records
+from promptpex.tables.database_sql import JOINED, texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +35,10 @@ class Summary:
     """A run's figures.
 
     Attributes:
-        run: the run itself, as records or as columns.
+        run: the run itself.
         folder: where it is kept; None when it is not.
-        made: its outputs, verdicts and scores as tables.
-        models, rules, metrics, lowest: DataFrames, see ``promptpex.tables``.
+        made: its database.
+        models, rules, metrics, lowest: tables, see ``promptpex.tables``.
         details: the tables of single questions.
         gaps: what could not be scored or judged, and why.
         examples: the rules that fail most often, with examples of each.
@@ -51,10 +51,10 @@ class Summary:
     run: AnyRun
     folder: Path | None
     made: RunTables = field(repr=False)
-    models: pd.DataFrame
-    rules: pd.DataFrame
-    metrics: pd.DataFrame
-    lowest: pd.DataFrame
+    models: Table
+    rules: Table
+    metrics: Table
+    lowest: Table
     details: Details
     gaps: Gaps
     examples: tuple[FailureExample, ...]
@@ -65,23 +65,18 @@ class Summary:
 
     @property
     def outputs(self) -> pd.DataFrame:
-        """The table of outputs; of a run that is read part by part all of it is read."""
-        return self.made.outputs
-
-    @property
-    def rows(self) -> pd.DataFrame:
-        """The table of outputs as far as figures need it: large texts may be left out."""
-        return self.made.rows
+        """The outputs as a DataFrame."""
+        return tables.outputs(self.made.rows)
 
     @property
     def verdicts(self) -> pd.DataFrame:
-        """The table of verdicts; as ``outputs``."""
-        return self.made.verdicts
+        """The verdicts as a DataFrame."""
+        return tables.verdicts(self.made.database)
 
     @property
     def scores(self) -> pd.DataFrame:
-        """The table of scores; as ``outputs``."""
-        return self.made.scores
+        """The scores as a DataFrame."""
+        return tables.scores(self.made.database)
 
     @cached_property
     def unchecked(self) -> int:
@@ -102,7 +97,14 @@ class Summary:
     @property
     def has_scores(self) -> bool:
         """Whether any output was scored, by the rules, by an expected one or by a metric."""
-        return bool(self.models[["scored", "accuracy_scored"]].sum().sum() or self.metrics["scored"].sum())
+        return any(row["scored"] or row["accuracy_scored"] for row in self.model_rows) or any(
+            self.metrics.column("scored")
+        )
+
+    @property
+    def has_accuracy(self) -> bool:
+        """Whether any model has an output that could be compared with an expected one."""
+        return any(row["accuracy_scored"] is not None for row in self.model_rows)
 
     @property
     def confidence(self) -> float:
@@ -138,8 +140,8 @@ class ByPeople:
     """
 
     grades: PeoplesGrades
-    corrections: pd.DataFrame
-    calibrations: pd.DataFrame
+    corrections: Table
+    calibrations: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +184,11 @@ def summarise(
     given_options = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
     options = _options(run, given_options | {"weights": weights})
     run_tables = tables_of(run)
-    rows, right = run_tables.rows, run_tables.compared
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
-    by_rule = run_tables.rules(order, options.confidence)
+    by_rule = tables.rules(run_tables.database, order=order, confidence=options.confidence)
     rankings = _rankings(run_tables, options, people)
     details = Details(run, run_tables, options.confidence)
-    by_model = tables.models(rows, order=names, ranking=rankings, expected=right, repeat_rows=details.repeats)
+    by_model = tables.models(run_tables.rows, order=names, ranking=rankings, expected=run_tables.compared)
     by_metric = tables.metrics(run_tables.metric_counts, order=names, ranking=rankings)
     if run.manifest.failed_in:
         rankings = replace(rankings, models={})
@@ -200,12 +201,12 @@ def summarise(
         models=by_model,
         rules=by_rule,
         metrics=by_metric,
-        lowest=run_tables.lowest_scores(),
+        lowest=tables.lowest_scores(run_tables.database),
         details=details,
-        gaps=_gaps(run, rows, run_tables),
-        examples=tuple(failure_examples(run, run_tables.parts(), by_rule, most)),
+        gaps=_gaps(run_tables),
+        examples=tuple(failure_examples(run_tables, by_rule, most)),
         rankings=rankings,
-        saved=_saved(run, rows) if options.looks else None,
+        saved=_saved(run_tables) if options.looks else None,
         answer=_answer(details, _answered_of(by_model, by_metric, corrected, options), rankings, people),
     )
     return summary if people is None or run.manifest.failed_in else _with_people(summary, people, corrected)
@@ -229,12 +230,12 @@ def _answer(details: Details, rows: list[dict[str, Any]], rankings: Rankings, pe
 
 def _not_scored(made: RunTables) -> Counter[tuple[str, str]]:
     """By name of a score and model, the outputs that the run ended before a judge could score."""
-    outputs: Counter[tuple[str, str]] = Counter()
     cut = [reason for reason in NOT_ASKED if reason.startswith("judge-")]
-    for part in made.parts() if made.score_kinds["unscored"].isin(cut).any() else ():
-        scores = part.scores[part.scores["counts"] & part.scores["unscored"].isin(cut)]
-        outputs.update(zip(scores["name"].tolist(), scores["model"].tolist(), strict=True))
-    return outputs
+    by_name = f"""
+        SELECT s.name, m.name, count(*) FROM score s {JOINED.format("s")}
+        WHERE s.counts AND s.unscored IN {texts(cut)} GROUP BY 1, 2 ORDER BY min(s.place)
+    """
+    return Counter({(name, model): count for name, model, count in made.database.query(by_name)})
 
 
 def unread(details: Details) -> list[str]:
@@ -252,19 +253,19 @@ def unchecked_judges(made: RunTables, people: PeoplesGrades | None, rank_by: str
     """How many judges decide by what models are ranked, and nobody has compared them with people: on rules none where
     people's grades are enough to correct them."""
     if rank_by != "non-compliance":
-        scores = made.score_kinds
-        ranking = scores["name"].eq(EXPECTED if rank_by == "accuracy" else rank_by) & scores["unscored"].isna()
-        return int(scores.loc[ranking & is_from(scores, "judge"), "source"].nunique())
+        ranking = EXPECTED if rank_by == "accuracy" else rank_by
+        by_judges = "name = ? AND unscored IS NULL AND source GLOB 'judge:*'"
+        return len(made.database.listed(f"SELECT DISTINCT source FROM score WHERE {by_judges}", [ranking]))
     if people is not None and sum(map(len, people.broken.values())) >= FEW_GRADES:
         return 0
     rules = made.run.spec.rules
     calibrations = people.calibrations if people is not None else {rule.id: rule.judge for rule in rules}
-    return tables.unchecked_judges(made.kinds, rules, calibrations)
+    return tables.unchecked_judges(made.database, rules, calibrations)
 
 
 def _corrections(
     made: RunTables, by_model: list[dict[str, Any]], people: PeoplesGrades | None, options: RankingOptions
-) -> pd.DataFrame:
+) -> Table:
     """What people's grades correct the shares of the models to; empty where nobody has graded."""
     return tables.corrections(
         made.rows,
@@ -276,19 +277,17 @@ def _corrections(
     )
 
 
-def _with_people(summary: Summary, people: PeoplesGrades, corrected: pd.DataFrame) -> Summary:
+def _with_people(summary: Summary, people: PeoplesGrades, corrected: Table) -> Summary:
     """The summary with what people's grades say of the models and of the judges."""
     options = summary.rankings.options
-    states = tables.calibration_states(summary.made.kinds, summary.run.spec.rules, people)
+    states = tables.calibration_states(summary.made.database, summary.run.spec.rules, people)
     ranked = options.rank_by == "corrected"
     sentences = corrected_sentences(records(corrected), options.confidence, ranked=ranked)
     in_words = " ".join(filter(None, (summary.answer, *sentences)))
     return replace(summary, by_people=ByPeople(people, corrected, states), answer=in_words)
 
 
-def _answered_of(
-    by_model: pd.DataFrame, by_metric: pd.DataFrame, corrected: pd.DataFrame, options: RankingOptions
-) -> list[dict[str, Any]]:
+def _answered_of(by_model: Table, by_metric: Table, corrected: Table, options: RankingOptions) -> list[dict[str, Any]]:
     """The rows that the answer is of."""
     rows = with_ranked_metric(records(by_model), records(by_metric), options.rank_by)
     return by_grades(rows, records(corrected)) if options.rank_by == "corrected" else rows
@@ -331,15 +330,15 @@ def _rankings(made: RunTables, options: RankingOptions, people: PeoplesGrades | 
     return tables.metric_rankings(counts, list(run.manifest.models), options)
 
 
-def _ranked_by(made: RunTables, options: RankingOptions) -> pd.DataFrame:
+def _ranked_by(made: RunTables, options: RankingOptions) -> Rows | Cells:
     """The table of outputs that says what models are ranked by.
 
     Raises:
         InputError: models are to be ranked by accuracy, and no output was compared with an expected one.
     """
     if options.rank_by != "accuracy":
-        return made.rows
-    if made.compared.empty and len(made.rows):
+        return made.cells
+    if not len(made.compared) and len(made.rows):
         raise InputError(NO_EXPECTED)
     return made.compared
 
@@ -357,31 +356,28 @@ def references(suite: Suite) -> dict[str, int]:
     return dict(Counter("" if source is None else source.rpartition(" (")[0] or source for source in sources))
 
 
-def _gaps(run: AnyRun, rows: pd.DataFrame, made: RunTables) -> Gaps:
-    cube = made.kinds
+def _gaps(made: RunTables) -> Gaps:
     return Gaps(
-        unscored=_unscored(rows),
-        unjudged_rules=_without_judge(cube, run.spec, half=False),
-        half_judged_rules=_without_judge(cube, run.spec, half=True),
-        without_value=dict(_without_value(made)),
+        unscored=_unscored(made.rows),
+        unjudged_rules=_without_judge(made, half=False),
+        half_judged_rules=_without_judge(made, half=True),
+        without_value=dict(
+            made.database.query(
+                "SELECT rule, count(DISTINCT key) FROM verdict WHERE unscored = ? AND counts GROUP BY rule "
+                "ORDER BY min(place)",
+                [NO_VALUE],
+            )
+        ),
     )
 
 
-def _without_value(made: RunTables) -> Counter[str]:
-    """By rule, the outputs that lack the value which a check of it looks at; they are counted where there are any."""
-    outputs: Counter[str] = Counter()
-    for part in made.parts() if made.kinds["unscored"].eq(NO_VALUE).any() else ():
-        cube = part.verdicts
-        lacking = cube[cube["unscored"].eq(NO_VALUE).fillna(False) & cube["counts"]]
-        outputs.update(lacking.drop_duplicates(["rule", "case", "model", "repeat"])["rule"].tolist())
-    return outputs
-
-
-def _saved(run: AnyRun, rows: pd.DataFrame) -> Saved:
+def _saved(made: RunTables) -> Saved:
+    run, rows = made.run, made.rows
     run_settings = run.manifest.settings
     planned = len(run.suite.usable()) * run_settings.get("repeats", 1) * len(run.manifest.models)
     spared = max(0, planned - len(rows))
-    outputs_asked = int((~rows["error"].isin(NOT_ASKED)).sum())
+    errors = Counter(dict(rows.query("coalesce(o.error, ''), count(*)", "GROUP BY 1")))
+    outputs_asked = sum(count for error, count in errors.items() if error not in NOT_ASKED)
     return Saved(
         planned, outputs_asked, spared, spared * len(run.manifest.judges) * run_settings.get("judge_repeat", 1)
     )
@@ -437,15 +433,15 @@ def _people_to_dict(by_people: ByPeople) -> dict[str, Any]:
     }
 
 
-def _unscored(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = {}
-    open_ = rows[rows["verdict"].eq("unscored")]
-    for model, reasons in open_.groupby("model", sort=False, observed=True)["unscored"]:
-        counts[str(model)] = dict(Counter(map(str, reasons)).most_common())
-    return counts
+def _unscored(rows: Rows) -> dict[str, dict[str, int]]:
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    by_reason = "WHERE t.verdict = 'unscored' GROUP BY 1, 2 ORDER BY min(t.place)"
+    for model, reason, count in rows.query("m.name, t.unscored, count(*)", by_reason):
+        counts[model][reason] = count
+    return {model: dict(reasons.most_common()) for model, reasons in counts.items()}
 
 
-def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, ...]:
+def _without_judge(made: RunTables, *, half: bool) -> tuple[str, ...]:
     """The rules that lacked a judge; ``half``: those on which the checks that they have count all the same."""
-    lacking = set(cube.loc[cube["unscored"].eq("no-judge") & cube["counts"].eq(half), "rule"])
-    return tuple(rule.id for rule in spec.rules if rule.id in lacking)
+    lacking = set(made.rules_with("no-judge", counts=half))
+    return tuple(rule.id for rule in made.run.spec.rules if rule.id in lacking)

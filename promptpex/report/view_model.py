@@ -14,9 +14,10 @@ from promptpex.report.page.cases import VERDICTS, CaseGroup, case_groups, only, 
 from promptpex.report.page.cost_plot import CostPlot, cost_plot
 from promptpex.report.page.quoted_prompt import QuotedMessage, quoted_messages
 from promptpex.report.quantities import Estimate, Quantity, quantities
+from promptpex.report.run_tables import ChosenOutputs
 from promptpex.report.summary import ByPeople, Summary
 from promptpex.report.wrong_answers import WrongAnswers, wrong_answers
-from promptpex.tables import PartTables, records
+from promptpex.tables import records
 
 MOST_ROWS = 10_000
 """Outputs on the page at most, so that browsers stay fast: failing ones first, and the page says what it leaves out."""
@@ -175,12 +176,12 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
     axis = _axis(shown_quantities[0])
     manifest = summary.run.manifest
     settings = [ShownSetting(name, value, manifest.origins.get(name, "")) for name, value in manifest.settings.items()]
-    verdict_counts = Counter(summary.rows["verdict"])
-    model_counts = Counter(summary.rows["model"])
+    verdict_counts = Counter(dict(summary.made.rows.query("t.verdict, count(*)", "GROUP BY 1")))
+    model_counts, total = summary.made.cells.sizes(), len(summary.made.rows)
     return Page(
         names=names,
         axis=axis,
-        at_least=any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)),
+        at_least=any(row["at_least"] for row in (*summary.model_rows, *summary.rule_rows)),
         quantities=shown_quantities,
         models=tuple(_model(row, summary, shown_quantities, axis) for row in summary.model_rows),
         costs=cost_plot(summary.model_rows, next(end for end in AXES if _widest(summary) <= end)),
@@ -192,9 +193,9 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
         addresses=addresses,
         only=tuple(only(cases)),
         verdicts={name: verdict_counts[name] for name in VERDICTS},
-        per_model=tuple(model_counts[name] for name in names),
-        total=len(summary.rows),
-        left_out=len(summary.rows) - len(page_values.outputs),
+        per_model=tuple(model_counts.get(name, 0) for name in names),
+        total=total,
+        left_out=total - len(page_values.outputs),
         without_messages=sum(not case.asked.sent for case in cases) if sent is not None else 0,
         prompt=quoted_messages(summary.run.prompt.messages, summary.run.spec.rules),
         settings=tuple(one for one in settings if one.origin != "default"),
@@ -210,8 +211,8 @@ def heat(share: float) -> int:
 
 def _names(summary: Summary) -> tuple[str, ...]:
     """All models: those asked for, and any other that left an output or a verdict."""
-    frames = (summary.models, summary.rows, summary.rules)
-    return tuple(dict.fromkeys(str(name) for frame in frames for name in frame["model"].unique()))
+    of_rules = (row["model"] for row in summary.rule_rows)
+    return tuple(dict.fromkeys([*summary.models.column("model"), *summary.made.rows.models, *of_rules]))
 
 
 def _axis(ranked_by: Quantity) -> float:
@@ -288,10 +289,8 @@ def _cell(model: str, row: Mapping[str, Any] | None) -> HeatmapCell:
     return HeatmapCell(model=model, row=row, heat=heat(row["share"]), few=row["scored"] < FEW)
 
 
-def _shown(summary: Summary) -> PartTables:
+def _shown(summary: Summary) -> ChosenOutputs:
     """The outputs on the page, and what is said of them, and of others too."""
-    verdicts = summary.rows["verdict"]
-    if len(verdicts) <= MOST_ROWS:
-        return summary.made.chosen(range(len(verdicts)))
-    rank = verdicts.map({name: place for place, name in enumerate(VERDICTS)})
-    return summary.made.chosen(rank.sort_values(kind="stable").index[:MOST_ROWS].sort_values().tolist())
+    ranks = " ".join(f"WHEN '{verdict}' THEN {rank}" for rank, verdict in enumerate(VERDICTS))
+    order = f"ORDER BY CASE t.verdict {ranks} END, t.place LIMIT {MOST_ROWS}"
+    return summary.made.chosen([place for (place,) in summary.made.rows.query("t.place", order)])

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from promptpex.core.records import EXPECTED, NOT_ASKED
 from promptpex.stats import Completion, Grid, Interval, share, share_interval
 from promptpex.tables.counts_per_case import Counted
-from promptpex.tables.frames import OUTPUT_COLUMNS, framed, keys_of, marked
-from promptpex.tables.plain_values import plain_values
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.run_rows import Rows, Source, database_of
 
 ACCURACY_COLUMNS: Mapping[str, str] = {
     "accuracy": "Float64",
@@ -76,34 +71,13 @@ def accuracy_change(of: Mapping[str, Any]) -> dict[str, Any]:
     return cells
 
 
-def expected_outcomes(rows: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """A table of the outputs that have a score against an expected output, in which the verdict is ``pass`` where the
-    output is right, ``fail`` where it is wrong, and else ``unscored``; columns ``OUTPUT_COLUMNS``.
+def expected_outcomes(*made: Source) -> Rows:
+    """The outputs that have a score against an expected output, of which right ones pass and wrong ones fail.
 
     Args:
-        rows: a table of outputs.
-        scores: the table of scores of the same run.
+        made: a run, or the tables of its outputs and of its scores.
     """
-    if scores.empty:
-        return rows.iloc[:0]
-    counting = scores["name"].eq(EXPECTED) & scores["counts"] & scores["turn"].eq(0)
-    own = scores[counting.fillna(False).to_numpy(bool)]
-    values = plain_values(own["value"])
-    at = {key: place for place, key in reversed([*enumerate(keys_of(own))])}
-    compared = [(place, at[key]) for place, key in enumerate(keys_of(rows)) if key in at]
-    if not compared:
-        return rows.iloc[:0]
-    of_rows, of_scores = map(list, zip(*compared, strict=True))
-    chosen, reasons = rows.iloc[of_rows], own["unscored"].array.take(of_scores)
-    verdicts = [_verdict(values[place]) for place in of_scores]
-    cut = marked(own["unscored"], NOT_ASKED.__contains__)[of_scores] | marked(chosen["error"], NOT_ASKED.__contains__)
-    data = {"verdict": verdicts, "unscored": reasons, "asked": ~cut}
-    return framed({name: data.get(name, chosen[name].array) for name in OUTPUT_COLUMNS}, OUTPUT_COLUMNS)
-
-
-def _verdict(value: float | None) -> str:
-    """What a score against an expected output says."""
-    return "unscored" if value is None else "pass" if value == 1.0 else "fail"
+    return Rows(database_of(*made), "compared")
 
 
 def accuracy_cells(counts: Counted, name: str, confidence: float) -> dict[str, Any]:

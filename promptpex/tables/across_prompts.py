@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from promptpex.tables.frames import typed
-from promptpex.tables.plain_values import records
 from promptpex.tables.summary import MODEL_COLUMNS
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.table import Table, records
 
 PROMPT_MODEL_COLUMNS: Mapping[str, str] = {
     "prompt": "string",
@@ -53,17 +49,17 @@ DECISIONS = ("best", "better", "reference", "tied", "worse", "undecided")
 """In the order in which they are counted; others come after them."""
 
 
-def prompt_models(runs: Sequence[tuple[Mapping[str, str | None], pd.DataFrame]]) -> pd.DataFrame:
+def prompt_models(runs: Sequence[tuple[Mapping[str, str | None], Table]]) -> Table:
     """A row per prompt and model; columns ``PROMPT_MODEL_COLUMNS``.
 
     Args:
         runs: of each prompt what is said of its run (``prompt``, ``file``, ``run``, ``partial``), and its table of
             models.
     """
-    return typed([{**about, **row} for about, models in runs for row in records(models)], PROMPT_MODEL_COLUMNS)
+    return Table.of([{**about, **row} for about, models in runs for row in records(models)], PROMPT_MODEL_COLUMNS)
 
 
-def over_prompts(table: pd.DataFrame) -> pd.DataFrame:
+def over_prompts(table: Table) -> Table:
     """A row per model, the lowest mean first; columns ``OVER_PROMPTS_COLUMNS``.
 
     Args:
@@ -76,7 +72,7 @@ def over_prompts(table: pd.DataFrame) -> pd.DataFrame:
     rows = [_of_model(model, rows, shared) for model, rows in by_model.items()]
     means = [row["mean_non_compliance"] for row in rows]
     ordered = sorted(range(len(rows)), key=lambda at: (means[at] is None, means[at] or 0.0))
-    return typed([rows[at] for at in ordered], OVER_PROMPTS_COLUMNS)
+    return Table.of([rows[at] for at in ordered], OVER_PROMPTS_COLUMNS)
 
 
 def _shared_prompts(by_model: Mapping[str, Sequence[Mapping[str, Any]]]) -> set[str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpex.core.records import JudgeCalibration, Rule, calibration_of
-from promptpex.tables.frames import is_from, typed
 from promptpex.tables.peoples_grades import PeoplesGrades
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.run_rows import Source, database_of
+from promptpex.tables.table import Table
 
 CALIBRATION_COLUMNS: Mapping[str, str] = {
     "rule": "string",
@@ -33,51 +31,56 @@ CALIBRATION_COLUMNS: Mapping[str, str] = {
 as ``JudgeCalibration`` has them."""
 
 
-def calibration_states(cube: pd.DataFrame, rules: Iterable[Rule], people: PeoplesGrades) -> pd.DataFrame:
+def calibration_states(source: Source, rules: Iterable[Rule], people: PeoplesGrades) -> Table:
     """A row per rule of the spec and judge that gave verdicts on it, in the order of the rules.
 
     Args:
-        cube: a table of verdicts.
+        source: a run, or a table of verdicts.
         rules: of the run's spec.
         people: their calibrations.
     """
-    first = cube[is_from(cube, "judge") & cube["turn"].eq(0)]
-    rules_asked = first[["rule", "source", "fingerprint"]].drop_duplicates()
     of_rule: dict[str, list[tuple[str, str]]] = {}
-    for rule, source, fingerprint in zip(*(rules_asked[name].tolist() for name in rules_asked.columns), strict=True):
-        of_rule.setdefault(rule, []).append((source.removeprefix("judge:"), fingerprint))
+    for rule, judge, fingerprint in database_of(source).query(_ASKED.format(where="1")):
+        of_rule.setdefault(rule, []).append((judge.removeprefix("judge:"), fingerprint))
     table = [
         {"rule": rule.id, "judge": judge, **_cells(rule, judge, mark, people.calibrations.get(rule.id, ()))}
         for rule in rules
         for judge, mark in of_rule.get(rule.id, ())
     ]
-    return typed(table, CALIBRATION_COLUMNS)
+    return Table.of(table, CALIBRATION_COLUMNS)
+
+
+_ASKED = (
+    "SELECT rule, source, fingerprint FROM verdict WHERE source GLOB 'judge:*' AND turn = 0 AND {where} "
+    "GROUP BY 1, 2, 3 ORDER BY min(place)"
+)
+_DECIDED = (
+    "status <> 'unscored' AND rule IN (SELECT rule FROM verdict WHERE status <> 'unscored' AND counts "
+    "AND (source GLOB 'judge:*' OR source GLOB 'judges:*'))"
+)
 
 
 def unchecked_judges(
-    cube: pd.DataFrame, rules: Iterable[Rule], calibrations: Mapping[str, Iterable[JudgeCalibration]]
+    source: Source, rules: Iterable[Rule], calibrations: Mapping[str, Iterable[JudgeCalibration]]
 ) -> int:
     """How many judges take part in deciding a rule on which no valid calibration holds them against people; those that
     answer the questions of checks too.
 
     Args:
-        cube: a table of verdicts.
+        source: a run, or a table of verdicts.
         rules: of the run's spec.
         calibrations: by rule.
     """
-    by_judge, digests = is_from(cube, "judge"), {rule.id: rule.digest for rule in rules}
-    scored = cube["status"].ne("unscored")
-    decided = cube.loc[scored & cube["counts"] & (by_judge | is_from(cube, "judges")), "rule"].unique()
-    taking_part = cube.loc[scored & by_judge & cube["turn"].eq(0) & cube["rule"].isin(decided)]
-    pairs = taking_part[["rule", "source", "fingerprint"]].drop_duplicates()
-    columns = (pairs[name].tolist() for name in ("rule", "source", "fingerprint"))
+    run, digests = database_of(source), {rule.id: rule.digest for rule in rules}
     unchecked = {
         judge
-        for rule, judge, mark in zip(*columns, strict=True)
+        for rule, judge, mark in run.query(_ASKED.format(where=_DECIDED))
         if calibration_of(calibrations.get(rule, ()), judge.removeprefix("judge:"), mark, digests.get(rule, ""))[0]
         != "current"
     }
-    answering = cube.loc[scored & cube["counts"] & is_from(cube, "check"), "source"].unique().tolist()
+    answering = run.listed(
+        "SELECT DISTINCT source FROM verdict WHERE status <> 'unscored' AND counts AND source GLOB 'check:*@*'"
+    )
     return len(unchecked.union(f"judge:{judge}" for source in answering for judge in source.split("@", 1)[1:]))
 
 

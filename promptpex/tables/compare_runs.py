@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.accuracy import ACCURACY_CHANGE_COLUMNS, accuracy_change
-from promptpex.tables.counts_per_case import COUNTED, Counted, Weights, counted
-from promptpex.tables.frames import TEXT, marked, typed
+from promptpex.tables.counts_per_case import KINDS, CaseFacts, Cells, Counted, Weights, counted
+from promptpex.tables.database_sql import BROKEN, KEPT, UNASKED
 from promptpex.tables.paired_cells import RUNS, cells_of_both
-from promptpex.tables.plain_values import records
 from promptpex.tables.proportions import difference
 from promptpex.tables.rankings import missing_in_words
+from promptpex.tables.run_rows import Rows, Source, rows_of
+from promptpex.tables.table import Table
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
+
+    Ints = npt.NDArray[np.int64]
 
 FIGURES_OF_BOTH: Mapping[str, str] = {
     "cases": "Int64",
@@ -83,18 +85,18 @@ WHEN = ((BEFORE, "outputs before"), (AFTER, "outputs after"))
 
 
 def comparison(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
+    before: Source | Cells,
+    after: Source | Cells,
     *,
     models: Sequence[tuple[str, str]],
     cases: Collection[str],
     confidence: float = 0.95,
     tolerance: float | None = None,
     weights: Weights | None = None,
-    expected: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    expected: tuple[Source | Cells, Source | Cells] | None = None,
     same_texts: Sequence[Collection[str]] = (),
-    deciding: tuple[pd.DataFrame, pd.DataFrame] | None = None,
-) -> pd.DataFrame:
+    deciding: tuple[Source | Cells, Source | Cells] | None = None,
+) -> Table:
     """A row per model, from the tables of outputs of two runs; columns ``COMPARISON_COLUMNS``.
 
     Args:
@@ -113,17 +115,20 @@ def comparison(
     compared = partial(
         _compared, models=models, confidence=confidence, tolerance=tolerance, weights=weights, same_texts=same_texts
     )
-    rows = compared(before, after, cases=cases, deciding=deciding)
-    if expected is not None and all(len(frame) for frame in expected):
-        same = set(cases) & set(expected[0]["case"]) & set(expected[1]["case"])
-        of_accuracy = compared(*expected, cases=same)
+    both = Cells.of(before), Cells.of(after)
+    sides = both if deciding is None else (Cells.of(deciding[0]), Cells.of(deciding[1]))
+    rows = compared(*both, cases=cases, deciding=sides)
+    right = (Cells.of(expected[0]), Cells.of(expected[1])) if expected is not None else None
+    if right is not None and all(one.cases for one in right):
+        same = set(cases) & set(right[0].places) & set(right[1].places)
+        of_accuracy = compared(*right, cases=same, deciding=right)
         rows = [{**row, **accuracy_change(of)} for row, of in zip(rows, of_accuracy, strict=True)]
-    return typed(rows, COMPARISON_COLUMNS)
+    return Table.of(rows, COMPARISON_COLUMNS)
 
 
 def _compared(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
+    before: Cells,
+    after: Cells,
     *,
     models: Sequence[tuple[str, str]],
     cases: Collection[str],
@@ -131,13 +136,13 @@ def _compared(
     tolerance: float | None,
     weights: Weights | None,
     same_texts: Sequence[Collection[str]],
-    deciding: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    deciding: tuple[Cells, Cells],
 ) -> list[dict[str, Any]]:
     """The rows of one comparison: of outputs that break a rule, or of those that are wrong."""
-    alpha, sides = round(1.0 - confidence, 12), deciding or (before, after)
+    alpha = round(1.0 - confidence, 12)
     both = [counts_of_both(before, after, names, cases, weights) for names in models]
     tested = [
-        counts_of_both(*sides, names, cases, weights, same) for names, same in zip(models, same_texts, strict=True)
+        counts_of_both(*deciding, names, cases, weights, same) for names, same in zip(models, same_texts, strict=True)
     ]
     changes = [likelier_change(counts.asked) for counts in tested]
     adjusted = holm([p for _, p in changes])
@@ -165,7 +170,7 @@ def _compared(
 
 
 def same_text_counts(
-    before: pd.DataFrame, after: pd.DataFrame, names: tuple[str, str], same: Collection[str], weights: Weights | None
+    before: Cells, after: Cells, names: tuple[str, str], same: Collection[str], weights: Weights | None
 ) -> dict[str, int]:
     """How many cases have the same answers in both runs, and how many of them came out otherwise."""
     if not same:
@@ -195,71 +200,57 @@ def name_in_both(before: str, after: str) -> str:
     return before if before == after else f"{before} -> {after}"
 
 
-Chosen = Callable[[Sequence[int]], "pd.DataFrame"]
-"""Gives the outputs of a run at some places, with their texts."""
-
-
 def changed(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
+    before: Source,
+    after: Source,
     *,
     models: Sequence[tuple[str, str]],
     cases: Collection[str],
-    chosen: tuple[Chosen, Chosen] | None = None,
-) -> pd.DataFrame:
+) -> Table:
     """A row per model and case that one run breaks more often than the other, new ones first; ``CHANGED_COLUMNS``.
 
     Args:
         before, after: tables of outputs.
         models: each model's name in the first and in the second run.
         cases: the ids of the cases that are the same in both.
-        chosen: give outputs of the runs with their texts, where the tables have none.
     """
-    import numpy as np
-
-    cells = cells_of_both(before, after, models, cases)
-    passed, failed = ([cells[f"{run}_{kind}"].to_numpy() for run in RUNS] for kind in ("passed", "failed"))
-    scored = [good + bad for good, bad in zip(passed, failed, strict=True)]
-    shift = failed[AFTER] * scored[BEFORE] - failed[BEFORE] * scored[AFTER]
-    model = cells["model"].to_numpy()
-    order = np.lexsort((np.arange(len(cells)), model, shift < 0))
-    changed_order = order[(shift != 0)[order]]
+    sides = rows_of(before), rows_of(after)
+    cells = cells_of_both(*sides, models, cases)
+    (failed_before, passed_before, _), (failed_after, passed_after, _) = (counts.T for counts in cells.counts)
+    shift = failed_after * (failed_before + passed_before) - failed_before * (failed_after + passed_after)
+    order = sorted(shift.nonzero()[0].tolist(), key=lambda at: (shift[at] < 0, cells.models[at]))
     texts = [
-        _texts(rows if chosen is None else chosen[at], cells[f"{run}_failing"].to_numpy()[changed_order[worse]])
-        for at, (rows, run, worse) in enumerate(
-            zip((before, after), RUNS, (shift[changed_order] < 0, shift[changed_order] > 0), strict=True)
-        )
+        _texts(side, [int(failing[at]) for at in order if (shift[at] > 0) == (run == AFTER)])
+        for run, (side, failing) in enumerate(zip(sides, cells.failing, strict=True))
     ]
-    names, of_case = [name_in_both(*both) for both in models], cells["case"].tolist()
-    rows = (
-        {
-            "model": names[model[at]],
-            "case": of_case[at],
-            "change": "newly failing" if shift[at] > 0 else "fixed",
-            "before": f"{passed[BEFORE][at]} of {scored[BEFORE][at]}",
-            "after": f"{passed[AFTER][at]} of {scored[AFTER][at]}",
-            **next(texts[AFTER if shift[at] > 0 else BEFORE]),
-        }
-        for at in changed_order.tolist()
-    )
-    return typed(rows, CHANGED_COLUMNS)
+    rows = []
+    for at in order:
+        run = AFTER if shift[at] > 0 else BEFORE
+        broken_rules, output = texts[run].get(int(cells.failing[run][at]), (None, None))
+        rows.append(
+            {
+                "model": name_in_both(*models[cells.models[at]]),
+                "case": cells.cases[at],
+                "change": "newly failing" if run == AFTER else "fixed",
+                "before": f"{passed_before[at]} of {failed_before[at] + passed_before[at]}",
+                "after": f"{passed_after[at]} of {failed_after[at] + passed_after[at]}",
+                "broken_rules": broken_rules,
+                "output": output,
+            }
+        )
+    return Table.of(rows, CHANGED_COLUMNS)
 
 
-def _texts(rows: pd.DataFrame | Chosen, places: npt.NDArray[np.int64]) -> Iterator[dict[str, Any]]:
-    """Of the outputs at these places one after the other, which rules each breaks, and its text."""
-    import numpy as np
-
-    if not len(places):
-        return
-    order = np.unique(places)
-    rows_shown = rows(order.tolist()) if callable(rows) else rows.iloc[order]
-    texts = records(rows_shown[["broken_rules", "output"]])
-    yield from (texts[at] for at in np.searchsorted(order, places).tolist())
+def _texts(rows: Rows, places: Sequence[int]) -> dict[int, tuple[str | None, str | None]]:
+    """Of the outputs at these places which rules each breaks, and its text."""
+    with rows.run.chosen(places) as chosen:
+        texts = rows.query("t.place, t.broken_rules, o.text", f"WHERE t.place IN {chosen}")
+        return {place: (broken_rules, text) for place, broken_rules, text in texts}
 
 
 def counts_of_both(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
+    before: Cells,
+    after: Cells,
     names: tuple[str, str],
     cases: Collection[str],
     weights: Weights | None,
@@ -267,28 +258,35 @@ def counts_of_both(
 ) -> Counted:
     """Both runs of one model as rows ``BEFORE`` and ``AFTER`` of counts, on the cases that are the same; of those that
     have the same answers in both runs the second came out as the first."""
-    import pandas as pd
+    import numpy as np
 
-    parts, same = [], frozenset(cases)
-    for rows, name, run in zip((before, after), names, RUNS, strict=True):
-        inside = marked(rows["model"], name.__eq__) & marked(rows["case"], same.__contains__)
-        rows_inside = rows.loc[inside, [column for column in rows.columns if column in COUNTED]]
-        parts.append(rows_inside.assign(model=pd.array([run] * len(rows_inside), dtype=TEXT)))
-    if same_texts:
-        parts = _tied(parts[BEFORE], parts[AFTER], frozenset(same_texts))
-    return counted(pd.concat(parts, ignore_index=True), RUNS, weights=weights)
+    same, tied = frozenset(cases), frozenset(same_texts)
+    old, new = (_of_model(side, name, same) for side, name in zip((before, after), names, strict=True))
+    alike = [case for case in old if case in tied]
+    order = list(dict.fromkeys([*(case for side in (old, new) for case in side if case not in tied), *alike]))
+    counts = np.zeros((2, len(order), KINDS), dtype=np.int64)
+    for number, case in enumerate(order):
+        for row, side in enumerate((old, new)):
+            if case in side and case not in tied:
+                counts[row, number] = side[case][1]
+        if case in tied:
+            broken = old[case][1][BROKEN]
+            counts[:, number, [BROKEN, KEPT]] = broken, old[case][1][: UNASKED + 1].sum() - broken
+    facts = tuple((old.get(case) or new[case])[0] for case in order)
+    return counted(Cells(RUNS, facts, counts), RUNS, weights=weights)
 
 
-def _tied(old: pd.DataFrame, new: pd.DataFrame, same: frozenset[str]) -> list[pd.DataFrame]:
-    """The rows of both, where some cases came out alike and none of their outputs is open."""
-    import pandas as pd
-
-    was, now = (marked(rows["case"], same.__contains__) for rows in (old, new))
-    tied = old[was]
-    tied = tied.assign(verdict=tied["verdict"].where(tied["verdict"].eq("fail").fillna(False), "pass"), asked=True)
-    tied = tied.drop(columns=[name for name in ("error", "unscored") if name in tied])
-    again = tied.assign(model=pd.array([RUNS[AFTER]] * len(tied), dtype=TEXT))
-    return [old[~was], new[~now], tied, again]
+def _of_model(cells: Cells, name: str, cases: Collection[str]) -> dict[str, tuple[CaseFacts, Ints]]:
+    """The counts of a model by case, of those of which it has an output."""
+    if name not in cells.models:
+        return {}
+    own = cells.counts[cells.models.index(name)]
+    there = own[:, : UNASKED + 1].any(axis=1).tolist()
+    return {
+        case.id: (case, counts)
+        for case, counts, is_there in zip(cells.cases, own, there, strict=True)
+        if is_there and case.id in cases
+    }
 
 
 def likelier_change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float]:

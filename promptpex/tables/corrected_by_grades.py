@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpex.core.errors import InputError
 from promptpex.stats import (
@@ -22,14 +22,12 @@ from promptpex.stats import (
 )
 from promptpex.stats.corrected_share import NOTHING
 from promptpex.tables.compare_runs import name_in_both
-from promptpex.tables.counts_per_case import BROKEN, KEPT, Weights, kinds_of_outputs, missing, weighed
-from promptpex.tables.frames import typed
+from promptpex.tables.counts_per_case import Weights, weighed
+from promptpex.tables.database_sql import BROKEN, KEPT
 from promptpex.tables.peoples_grades import NO_ITEM, PeoplesGrades
-from promptpex.tables.plain_values import plain_values
 from promptpex.tables.rankings import Decision, RankingOptions, Rankings, require_no_looks
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.run_rows import Rows, Source, rows_of
+from promptpex.tables.table import Table
 
 _DIFFERENCE = {
     "corrected_difference": "Float64",
@@ -72,23 +70,24 @@ FEWEST = 2
 
 
 def corrections(
-    rows: pd.DataFrame,
+    source: Source,
     people: PeoplesGrades,
     *,
     order: Sequence[str],
     confidence: float = 0.95,
     weights: Weights | None = None,
     versus: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
+) -> Table:
     """A row per model, in ``order``; columns ``CORRECTION_COLUMNS``.
 
     Args:
-        rows: a table of outputs.
+        source: a run, or a table of outputs.
         people: what people said of them.
         confidence: of the intervals.
         weights: how many times each case counts.
         versus: by model, the one that it is compared with.
     """
+    rows = rows_of(source)
     graded = _GradedRun(rows, people, _case_weights(rows, weights))
     table: list[dict[str, Any]] = []
     for model in order:
@@ -98,12 +97,12 @@ def corrections(
         other = (versus or {}).get(model)
         if other is not None:
             table[-1] |= _difference_cells(*graded.on_both(model, other), confidence)
-    return typed(table, CORRECTION_COLUMNS)
+    return Table.of(table, CORRECTION_COLUMNS)
 
 
 def corrected_changes(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
+    before: Source,
+    after: Source,
     people: tuple[PeoplesGrades | None, PeoplesGrades | None],
     *,
     models: Sequence[tuple[str, str]],
@@ -111,7 +110,7 @@ def corrected_changes(
     confidence: float = 0.95,
     weights: Weights | None = None,
     tolerance: float = 0.0,
-) -> pd.DataFrame:
+) -> Table:
     """A row per model, from the tables of outputs of two runs, none without grades; ``CORRECTED_CHANGE_COLUMNS``.
 
     Args:
@@ -124,15 +123,16 @@ def corrected_changes(
         tolerance: the rise that one is ready to accept.
     """
     if not any(grades is not None and grades.graded for grades in people):
-        return typed([], CORRECTED_CHANGE_COLUMNS)
-    per_case = _case_weights(after, weights)
+        return Table.of([], CORRECTED_CHANGE_COLUMNS)
+    old_rows, new_rows = rows_of(before), rows_of(after)
+    per_case = _case_weights(new_rows, weights)
     table: list[dict[str, Any]] = []
     tested: dict[int, _Tested] = {}
     for number, names in enumerate(models):
-        both = set(cases) & _answered(before, names[0]) & _answered(after, names[1])
+        both = set(cases) & _answered(old_rows, names[0]) & _answered(new_rows, names[1])
         old, new = (
             _judged(rows, grades or PeoplesGrades(), name, per_case, both)
-            for rows, grades, name in zip((before, after), people, names, strict=True)
+            for rows, grades, name in zip((old_rows, new_rows), people, names, strict=True)
         )
         row: dict[str, Any] = {
             "model": name_in_both(*names),
@@ -146,7 +146,7 @@ def corrected_changes(
             tested[number] = _tested(new, old, tolerance)
     for number, cells in _decided(tested, round(1.0 - confidence, 12)).items():
         table[number] |= cells
-    return typed(table, CORRECTED_CHANGE_COLUMNS)
+    return Table.of(table, CORRECTED_CHANGE_COLUMNS)
 
 
 _Tested = tuple[float, float, bool]
@@ -171,12 +171,12 @@ def _decided(tested: Mapping[int, _Tested], alpha: float) -> dict[int, dict[str,
 
 
 def corrected_rankings(
-    rows: pd.DataFrame, people: PeoplesGrades | None, order: Sequence[str], options: RankingOptions
+    source: Source, people: PeoplesGrades | None, order: Sequence[str], options: RankingOptions
 ) -> Rankings:
     """The decisions about the models by their corrected shares, in place of those by the verdicts alone.
 
     Args:
-        rows: a table of outputs.
+        source: a run, or a table of outputs.
         people: what people said of them.
         order: all models.
         options: what they are compared with.
@@ -187,6 +187,7 @@ def corrected_rankings(
     require_no_looks(options)
     if options.older_rule:
         raise InputError("this run stopped asking by an older rule, which no test goes with; run it again")
+    rows = rows_of(source)
     graded = _GradedRun(rows, people or PeoplesGrades(), _case_weights(rows, options.weights))
     judged = {model: graded.outputs_of(model) for model in order}
     require_grades(judged)
@@ -207,7 +208,7 @@ def corrected_rankings(
 class _GradedRun:
     """A table of outputs, what people said of them, and how many times each case counts."""
 
-    rows: pd.DataFrame
+    rows: Rows
     people: PeoplesGrades
     per_case: Mapping[str, int]
 
@@ -251,25 +252,33 @@ def too_few(outputs: JudgedOutputs) -> bool:
     return outputs.graded < min(FEW_GRADES, max(FEWEST, len(outputs.cases))) and len(outputs.cases) > 0
 
 
-def with_corrections(by_model: pd.DataFrame, corrected: pd.DataFrame) -> pd.DataFrame:
+def with_corrections(by_model: Table, corrected: Table) -> Table:
     """A table of models with the columns of ``corrections`` after those that it has; as it is where there are none."""
-    return by_model.merge(corrected, on="model", how="left") if len(corrected) else by_model
+    if not len(corrected):
+        return by_model
+    rows, kinds = {row["model"]: row for row in corrected.records()}, dict(corrected.kinds)
+    del kinds["model"]
+    models = by_model.column("model")
+    return by_model.with_columns(kinds, {name: [rows.get(model, {}).get(name) for model in models] for name in kinds})
 
 
-def _case_weights(rows: pd.DataFrame, weights: Weights | None) -> dict[str, int]:
+def _case_weights(rows: Rows, weights: Weights | None) -> dict[str, int]:
     """How many times each case counts, in the order of the rows."""
-    about = rows.drop_duplicates("case")
-    rules, sides = plain_values(about["rule"]), plain_values(about["inverse"])
-    return dict(zip(about["case"].tolist(), weighed(rules, sides, weights), strict=True))
+    about = rows.query("c.id, c.aim, c.inverse", "GROUP BY c.number ORDER BY min(t.place)").fetchall()
+    names, rules, sides = zip(*about, strict=True) if about else ((), (), ())
+    return dict(zip(names, weighed(rules, sides, weights), strict=True))
 
 
-def _answered(rows: pd.DataFrame, model: str) -> set[str]:
+_USABLE = "WHERE m.name = CAST(? AS TEXT) AND o.error IS NULL"
+
+
+def _answered(rows: Rows, model: str) -> set[str]:
     """The cases that a model gave a usable answer to."""
-    return set(rows.loc[rows["model"].isin([model]) & missing(rows, "error"), "case"])
+    return {case for (case,) in rows.query("DISTINCT c.id", _USABLE, [model])}
 
 
 def _judged(
-    rows: pd.DataFrame,
+    rows: Rows,
     people: PeoplesGrades,
     model: str,
     per_case: Mapping[str, int],
@@ -278,20 +287,19 @@ def _judged(
     """The items of a model's usable outputs: each with its case, its share of the mean over cases, the verdict of its
     first output, and people's grade where it is in the random sample."""
     import numpy as np
-    import pandas as pd
 
-    counting = [case for case, times in per_case.items() if times and (cases is None or case in cases)]
-    of_model = rows["model"].isin([model]).to_numpy(bool) & missing(rows, "error")
-    (places,) = np.nonzero(of_model & rows["case"].isin(counting).to_numpy(bool))
-    own = rows.iloc[places]
-    kind = kinds_of_outputs(own)
+    numbers = {
+        case: number for number, case in enumerate(per_case) if per_case[case] and (cases is None or case in cases)
+    }
+    usable = rows.query("t.place, c.id, t.kind", f"{_USABLE} ORDER BY t.place", [model])
+    own = [(place, numbers[case], kind) for place, case, kind in usable if case in numbers]
+    place, case, kind = np.array(own, dtype=np.int64).reshape(-1, 3).T
     verdicts = np.select([kind == BROKEN, kind == KEPT], [1, 0], NOTHING)
-    numbers = {case: number for number, case in enumerate(per_case)}
-    case = np.array([numbers[name] for name in own["case"].tolist()], dtype=np.int64)
-    items = np.asarray(people.items, dtype=np.int64)[places] if len(people.items) else np.full(len(own), NO_ITEM)
-    alone = items == NO_ITEM
-    group, names = pd.factorize(np.where(alone, -2 - np.arange(len(own)), items))
-    _, first = np.unique(group, return_index=True)
+    items = np.asarray(people.items, dtype=np.int64)[place] if len(people.items) else np.full(len(own), NO_ITEM)
+    items = np.where(items == NO_ITEM, -2 - np.arange(len(own)), items)
+    names, first, group = np.unique(items, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    names, first, group = names[order], first[order], np.argsort(order)[group]
     share = np.array(list(per_case.values()), dtype="float64")[case] / np.bincount(case, minlength=len(per_case))[case]
     labels = people.broken.get(model, {})
     grades = np.array([int(labels[name]) if name in labels else -1 for name in names.tolist()], dtype=np.int64)

@@ -1,42 +1,82 @@
-"""From a table of outputs to counts per model and case: what every share and every test rests on."""
+"""Counts per model and case of what became of outputs: what every share and every test rests on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
-from promptpex.core.records import CUT, NOT_ASKED
 from promptpex.stats import Grid
-from promptpex.tables.frames import marked, numbered
-from promptpex.tables.plain_values import plain_values
+from promptpex.tables.database import RunDatabase
+from promptpex.tables.database_sql import BROKEN, KEPT, LOST, OPEN, UNASKED
+from promptpex.tables.run_rows import Rows, Source, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
 
-    Bools = npt.NDArray[np.bool_]
     Ints = npt.NDArray[np.int64]
 
-KINDS = 4
-BROKEN, KEPT, OPEN, LOST = range(KINDS)
-"""What an output, or a rule on it, counts as: broken, kept, without a verdict on a usable output, or on none."""
-NOT_COUNTED = -1
-"""What counts as nothing: it was not asked for, or not judged as far as it could be."""
+ANSWERED = 5
+"""Counts, next to the kinds of outputs (``database_sql.KIND``), those that have no error."""
+KINDS = 6
 
 Weights = Mapping[str, int]
 """How many times a case counts: under ``rule`` and ``inverse`` for the cases that aim at a rule or at its inverse,
 under a rule's id for those of that rule; the two are multiplied, and 1 where nothing is said. A case that aims at no
 rule counts once."""
 
+FETCHED = 20_000
+"""Rows of a query that are taken at a time."""
 
-CUT_CODES = frozenset(CUT.values())
-"""Reason codes of what was sent and had no answer when the run ended."""
 
-COUNTED = frozenset(("model", "case", "verdict", "error", "unscored", "asked", "rule", "inverse"))
-"""The columns that ``counted`` looks at, where they are there."""
+@dataclass(frozen=True, slots=True)
+class CaseFacts:
+    """A case, the rule that it aims at and its side, as far as they are known."""
+
+    id: str
+    aim: str | None = None
+    inverse: bool | None = None
+    scenario: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """How many outputs of each model and case are of each kind.
+
+    Attributes:
+        models, cases: as they first appear.
+        counts: models x cases x ``KINDS``.
+    """
+
+    models: tuple[str, ...]
+    cases: tuple[CaseFacts, ...]
+    counts: Ints
+
+    @classmethod
+    def of(cls, source: Source | Cells) -> Cells:
+        """The counts of a table of outputs."""
+        return source if isinstance(source, Cells) else _cells_of(rows_of(source))
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The numbers of the cases."""
+        return {case.id: number for number, case in enumerate(self.cases)}
+
+    def only(self, cases: Collection[str]) -> Cells:
+        """Those of some cases."""
+        return self.at([number for number, case in enumerate(self.cases) if case.id in cases])
+
+    def at(self, numbers: Sequence[int]) -> Cells:
+        """Those of the cases with these numbers."""
+        return Cells(self.models, tuple(self.cases[number] for number in numbers), self.counts[:, numbers])
+
+    def sizes(self) -> dict[str, int]:
+        """By model its outputs, asked for or not."""
+        return dict(zip(self.models, self.counts[:, :, : UNASKED + 1].sum(axis=(1, 2)).tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,71 +103,77 @@ class Counted:
         return tuple(name for row, name in enumerate(self.usable.models) if self.usable.missing(row))
 
 
-def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights | None = None) -> Counted:
-    """Counts the outputs of a table; cases without a weight are left out.
+def counted(source: Source | Cells, order: Sequence[str] = (), *, weights: Weights | None = None) -> Counted:
+    """Counts outputs; cases without a weight are left out.
 
     Args:
-        rows: a table of outputs; of its columns ``model``, ``case`` and ``verdict`` have to be there.
-        order: the models, those without outputs too; others in the table come after them.
+        source: a run, a table of outputs, or what was counted of it.
+        order: the models, those without outputs too; others come after them.
         weights: how many times each case counts.
     """
     import numpy as np
 
-    model, names = numbered(rows["model"])
-    models = list(dict.fromkeys([*order, *map(str, names)]))
-    row = np.array([models.index(str(name)) for name in names], dtype=np.int64)[model]
-    case, cases = numbered(rows["case"])
-    kind = kinds_of_outputs(rows)
-    shape = (len(models), len(cases))
-
-    def count(wanted: int) -> Any:
-        marked = kind == wanted
-        table = np.bincount(row[marked] * shape[1] + case[marked], minlength=shape[0] * shape[1])
-        return table.reshape(shape).astype(np.int64)
-
-    _, first = np.unique(case, return_index=True)
-    rule = _texts(rows, "rule", first)
-    weight = np.array(weighed(rule, _texts(rows, "inverse", first), weights), dtype=np.int64)
-    numbers, usable = (count(BROKEN), count(KEPT)), count(OPEN)
-    left = np.bincount(row[kind == NOT_COUNTED], minlength=len(models)).tolist()
+    cells = Cells.of(source)
+    models = tuple(dict.fromkeys([*order, *cells.models]))
+    counts = np.zeros((len(models), len(cells.cases), KINDS), dtype=np.int64)
+    counts[[models.index(name) for name in cells.models]] = cells.counts
+    weight = np.array(weights_of(cells.cases, weights), dtype=np.int64)
+    broken, kept, left_open, lost = (np.ascontiguousarray(counts[:, :, kind]) for kind in (BROKEN, KEPT, OPEN, LOST))
     counting = np.flatnonzero(weight)
+    totals = {kind: counts[:, :, kind].sum(axis=1).tolist() for kind in (UNASKED, ANSWERED)}
     return Counted(
-        asked=Grid(tuple(models), *numbers, usable + count(LOST), weight).only(counting),
-        usable=Grid(tuple(models), *numbers, usable, weight).only(counting),
-        not_asked=dict(zip(models, left, strict=True)),
-        answered=dict(
-            zip(models, np.bincount(row[missing(rows, "error")], minlength=len(models)).tolist(), strict=True)
-        ),
+        asked=Grid(models, broken, kept, left_open + lost, weight).only(counting),
+        usable=Grid(models, broken, kept, left_open, weight).only(counting),
+        not_asked=dict(zip(models, totals[UNASKED], strict=True)),
+        answered=dict(zip(models, totals[ANSWERED], strict=True)),
     )
 
 
-def kinds_of_outputs(rows: pd.DataFrame, column: str = "verdict") -> Ints:
-    """What each row of a table of outputs counts as: ``BROKEN``, ``KEPT``, ``OPEN``, ``LOST`` or ``NOT_COUNTED``.
+def _cells_of(rows: Rows) -> Cells:
+    sums = ", ".join(f"total(t.kind = {kind})" for kind in range(ANSWERED))
+    sql = f"SELECT t.key >> 24, {sums}, total(t.error IS NULL) FROM {rows.table} t GROUP BY t.key >> 24"
+    return cells_of(rows.run, rows.run.query(sql), f"SELECT key, place FROM {rows.table}")
+
+
+def cells_of(run: RunDatabase, counts: Iterable[Sequence[Any]], every: str) -> Cells:
+    """The counts that a query gives: of each row a model and a case as one number, and a count for each of ``KINDS``.
 
     Args:
-        rows: outputs, or with the ``column`` ``status`` rules on them.
+        run: the database.
+        every: a query of the keys of all that was counted, and of its places.
     """
     import numpy as np
 
-    unknown = missing(rows, "error")
-    if "error" in rows:
-        unknown |= marked(rows["error"], CUT_CODES.__contains__)
-    open_ = np.where(unknown, OPEN, LOST)
-    kept = np.where(has_status(rows[column], "pass"), KEPT, open_)
-    return np.where(asked(rows), np.where(has_status(rows[column], "fail"), BROKEN, kept), NOT_COUNTED)
+    facts = run.query(
+        f"SELECT c.number, c.id, c.aim, c.inverse, c.scenario FROM ({every}) q JOIN cases c ON c.number = q.key >> 38 "
+        "GROUP BY c.number ORDER BY min(q.place)"
+    ).fetchall()
+    models = run.query(
+        f"SELECT m.number, m.name FROM ({every}) q JOIN models m ON m.number = (q.key >> 24) & 16383 "
+        "GROUP BY m.number ORDER BY min(q.place)"
+    ).fetchall()
+    rows, columns = ({one[0]: at for at, one in enumerate(known)} for known in (models, facts))
+    table = np.zeros((len(models), len(facts), KINDS), dtype=np.int64)
+    for part in _parts(counts):
+        places = part[:, 0].astype(np.int64)
+        model = [rows[number] for number in (places & 16383).tolist()]
+        table[model, [columns[number] for number in (places >> 14).tolist()]] = part[:, 1:]
+    cases = (CaseFacts(name, aim, None if side is None else bool(side), about) for _, name, aim, side, about in facts)
+    return Cells(tuple(name for _, name in models), tuple(cases), table)
 
 
-def asked(rows: pd.DataFrame) -> Bools:
-    """Where an output was asked for and judged as far as it could be: no budget, deadline or stop came before."""
+def _parts(rows: Iterable[Sequence[Any]]) -> Iterator[npt.NDArray[np.float64]]:
     import numpy as np
 
-    inside = np.ones(len(rows), dtype=bool)
-    for column in ("error", "unscored"):
-        if column in rows:
-            inside &= ~marked(rows[column], NOT_ASKED.__contains__)
-    if "asked" in rows:
-        inside &= rows["asked"].fillna(True).to_numpy(bool)
-    return inside
+    left = iter(rows)
+    while part := list(islice(left, FETCHED)):
+        yield np.array(part, dtype=np.float64)
+
+
+def weights_of(cases: Iterable[CaseFacts], weights: Weights | None) -> list[int]:
+    """How many times each case counts."""
+    every = list(cases)
+    return weighed([case.aim for case in every], [case.inverse for case in every], weights)
 
 
 def weighed(rules: Sequence[str | None], inverse: Sequence[Any], weights: Weights | None) -> list[int]:
@@ -160,19 +206,3 @@ def check_weights(weights: Weights, rules: Sequence[str | None], inverse: Sequen
         raise InputError(f"--weights names {strange[0]}, which no case aims at: name one of {', '.join(known_columns)}")
     if rules and not any(weighed(rules, inverse, weights)):
         raise InputError("--weights leaves no case: give at least one kind of case a weight above 0")
-
-
-def has_status(verdict: pd.Series[Any], status: str) -> Bools:
-    """Where a verdict is this one."""
-    return marked(verdict, status.__eq__)
-
-
-def missing(rows: pd.DataFrame, column: str) -> Bools:
-    """Where a column has no value; everywhere in a table without the column."""
-    import numpy as np
-
-    return np.asarray(rows[column].array.isna()) if column in rows else np.ones(len(rows), dtype=bool)
-
-
-def _texts(rows: pd.DataFrame, column: str, chosen: npt.NDArray[np.int64]) -> list[Any]:
-    return plain_values(rows[column].iloc[chosen]) if column in rows else [None] * len(chosen)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from promptpex.stats import ModelDecision, ScoreGrid, Suitability, suitability_by_scores
-from promptpex.tables.metric_counts import MetricCounts, weights_of
+from promptpex.tables.counts_per_case import weights_of
+from promptpex.tables.metrics import COUNTING, MetricCounts
 from promptpex.tables.rankings import FEW_OPEN, Decision, RankingOptions, Rankings, require_no_looks
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.run_rows import Source
 
 
-def metric_rankings(scores: pd.DataFrame | MetricCounts, order: Sequence[str], options: RankingOptions) -> Rankings:
+def metric_rankings(scores: Source | MetricCounts, order: Sequence[str], options: RankingOptions) -> Rankings:
     """The decisions about the models by the metric that ``options.rank_by`` names, from scores.
 
     Differences are of the loss, 1 minus the score, as ``Decision`` has it.
@@ -37,41 +35,34 @@ def metric_rankings(scores: pd.DataFrame | MetricCounts, order: Sequence[str], o
     return Rankings(decisions, options)
 
 
-def score_grid(scores: pd.DataFrame | MetricCounts, order: Sequence[str], options: RankingOptions) -> ScoreGrid:
+def score_grid(scores: Source | MetricCounts, order: Sequence[str], options: RankingOptions) -> ScoreGrid:
     """The mean scores of each model and case by the metric of ``options``; cases without a weight are left out."""
     import numpy as np
 
-    means = MetricCounts.of(scores).means(options.rank_by)
-    if means.empty:
-        return _no_scores(tuple(order))
-    times = weights_of(means, options.weights)
-    means = means[[weight > 0 for weight in times]].assign(times=[weight for weight in times if weight])
-    models = tuple(dict.fromkeys([*order, *map(str, means["model"])]))
-    about = means.drop_duplicates("case")
-    cases = [str(case) for case in about["case"]]
-    tables = {
-        name: means.pivot(index="model", columns="case", values=name)
-        .reindex(index=list(models), columns=cases)
-        .to_numpy(dtype=np.float64, na_value=np.nan)
-        for name in ("low", "high", "mean")
+    counts = MetricCounts.of(scores)
+    known = dict.fromkeys(model for _, _, own in counts.kinds(options.rank_by)[:1] for model in own)
+    models = tuple(dict.fromkeys([*order, *known]))
+    means = [counts.means(options.rank_by, COUNTING, model) for model in models]
+    cases = list({one.case.id: one.case for own in means for one in own}.values())
+    times = weights_of(cases, options.weights)
+    places = {
+        case.id: place for place, case in enumerate(case for case, weight in zip(cases, times, strict=True) if weight)
     }
-    sums = means.groupby("model", observed=True)[["scored", "asked"]].sum().reindex(list(models)).fillna(0)
+    low, high, seen = (np.full((len(models), len(places)), np.nan) for _ in range(3))
+    counting = [[one for one in own if one.case.id in places] for own in means]
+    for row, own in enumerate(counting):
+        columns = [places[one.case.id] for one in own]
+        low[row, columns], high[row, columns] = [one.low for one in own], [one.high for one in own]
+        seen[row, columns] = [np.nan if one.mean is None else one.mean for one in own]
     return ScoreGrid(
         models=models,
-        low=tables["low"],
-        high=tables["high"],
-        seen=tables["mean"],
-        scored=tuple(map(int, sums["scored"])),
-        asked=tuple(map(int, sums["asked"])),
-        weights=np.array(list(about["times"]), dtype=np.int64),
+        low=low,
+        high=high,
+        seen=seen,
+        scored=tuple(sum(one.scored for one in own) for own in counting),
+        asked=tuple(sum(one.asked for one in own) for own in counting),
+        weights=np.array([weight for weight in times if weight], dtype=np.int64),
     )
-
-
-def _no_scores(models: tuple[str, ...]) -> ScoreGrid:
-    import numpy as np
-
-    nothing, zeros = np.empty((len(models), 0)), (0,) * len(models)
-    return ScoreGrid(models, nothing, nothing, nothing, zeros, zeros, weights=np.empty(0, dtype=np.int64))
 
 
 def _decision(

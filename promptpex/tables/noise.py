@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from promptpex.stats.run_noise import run_noise
-from promptpex.tables.counts_per_case import Weights, counted
-from promptpex.tables.frames import typed
-from promptpex.tables.outputs_without_texts import answers
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.counts_per_case import KINDS, CaseFacts, Cells, Weights, counted
+from promptpex.tables.run_rows import Rows, Source, rows_of
+from promptpex.tables.table import Table
 
 NOISE_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -28,44 +27,44 @@ two scored answers or more of the chance that two answers differ in whether they
 ``points``: by how much, as a share, the model's non-compliance in two runs differs by that alone at most, as often as
 the confidence says; ``points_at_most``: the same at the upper end of the interval."""
 
-OWN = "own"
-"""A column that tables of outputs may have here: whether an answer is known to be the run's own, none that it may have
-read from the response store."""
 
-_PLACE = ["case", "model", "repeat"]
-_SAME_ANSWER = [*_PLACE, "answer", "latency_ms", "tokens_out"]
-"""What is the same where two runs read one answer from the response store, if it took a time at all."""
+@dataclass(frozen=True)
+class OwnedRows:
+    """The outputs of a run, and which of the answers are known to be its own, none that it may have read from the
+    response store.
+
+    Attributes:
+        rows: a run, or a table of outputs.
+        is_own: whether they are.
+        never: models whose answers are never a run's own, as those from a recording.
+    """
+
+    rows: Source
+    is_own: bool = False
+    never: Sequence[str] = ()
 
 
 def noise(
-    groups: Sequence[Sequence[pd.DataFrame]],
+    groups: Sequence[Sequence[OwnedRows]],
     *,
     repeats: int = 1,
     confidence: float = 0.95,
     weights: Weights | None = None,
-) -> pd.DataFrame:
+) -> Table:
     """A row per model that has answered a case twice; columns ``NOISE_COLUMNS``.
 
     Args:
-        groups: tables of outputs, those of one group from different runs that were made from the same; answers that
-            two of them read from the store count once. Where a column ``own`` does not say whose an answer is, its
-            latency tells it from others; without one it counts where no other run has an answer. Cases of different
-            groups are different cases.
+        groups: those of one group are from different runs that were made from the same; answers that two of them read
+            from the store count once. An answer that is not known to be a run's own is told from others by its latency;
+            without one it counts where no other run has an answer. Cases of different groups are different cases.
         repeats: how often a run asks each case.
         confidence: of the intervals.
         weights: how many times each case counts.
     """
-    import pandas as pd
-
-    marked = [
-        frame.assign(case=frame["case"] + f" {number}", run=f"{number} {place}", answer=answers(frame))
-        for number, frames in enumerate(groups)
-        for place, frame in enumerate(frames)
-    ]
-    if not marked:
-        return typed([], NOISE_COLUMNS)
-    unique_runs = _each_once(pd.concat(marked, ignore_index=True))
-    counts = counted(unique_runs, weights=weights).asked
+    counted_answers = _Answers()
+    for number, runs in enumerate(groups):
+        counted_answers.add_group(number, runs)
+    counts = counted(counted_answers.cells(), weights=weights).asked
     rows: list[dict[str, Any]] = []
     for number, model in enumerate(counts.models):
         measured = run_noise(counts, number, repeats=repeats, groups=len(groups), confidence=confidence)
@@ -74,7 +73,7 @@ def noise(
             rows.append(
                 {
                     "model": model,
-                    "runs": unique_runs.loc[unique_runs["model"].isin([model]), "run"].nunique(),
+                    "runs": len(counted_answers.runs[model]),
                     "cases": interval.n,
                     "differing": interval.estimate,
                     "differing_low": interval.low,
@@ -83,26 +82,58 @@ def noise(
                     "points_at_most": measured.points_at_most,
                 }
             )
-    return typed(rows, NOISE_COLUMNS)
+    return Table.of(rows, NOISE_COLUMNS)
 
 
-def with_owner(rows: pd.DataFrame, *, is_own: bool, never: Sequence[str] = ()) -> pd.DataFrame:
-    """A table of outputs with the column ``own`` that ``noise`` goes by.
+OWN, TIMED, UNTIMED = range(3)
+"""How well an answer is known to be of one run alone."""
 
-    Args:
-        is_own: whether the run asked for all of its answers itself, or nothing was stored before it.
-        never: models whose answers are never a run's own, as those from a recording.
+_ANSWER = "m.name, c.id, n.repeat, o.request, o.text, o.latency_ms, o.tokens_out, t.kind"
+
+
+class _Answers:
+    """Answers counted without those that are another run's, or may be: equal ones that took no time could be either,
+    and where only those were left out that are equal, all that is left would differ.
+
+    Attributes:
+        runs: by model the runs that have an answer of its own there.
     """
-    return rows.assign(**{OWN: ~rows["model"].isin(list(never)) & is_own})
 
+    def __init__(self) -> None:
+        self.runs: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+        self._cases: dict[tuple[int, str], CaseFacts] = {}
+        self._counts: defaultdict[tuple[str, tuple[int, str]], Counter[int]] = defaultdict(Counter)
 
-def _each_once(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without answers that are another run's, or may be: equal ones that took no time could be either, and
-    where only those were left out that are equal, all that is left would differ."""
-    import numpy as np
+    def add_group(self, number: int, runs: Sequence[OwnedRows]) -> None:
+        """Adds the runs that were made from the same, the surest answers first."""
+        sides = [(one, rows_of(one.rows)) for one in runs]
+        for _, rows in sides:
+            self.runs.update({model: self.runs[model] for model in rows.models})
+            for facts in Cells.of(rows).cases:
+                self._cases.setdefault((number, facts.id), facts)
+        seen: set[int] = set()
+        for rank in (OWN, TIMED, UNTIMED):
+            for place, (one, rows) in enumerate(sides):
+                self._add(number, place, one, rank, rows, seen)
 
-    own = rows[OWN].eq(True).to_numpy(bool) if OWN in rows else np.zeros(len(rows), dtype=bool)
-    timed = rows["latency_ms"].fillna(0.0).gt(0.0).to_numpy(bool)
-    ranked_rows = rows.assign(rank=np.select([own, timed], [0, 1], 2)).sort_values("rank", kind="stable")
-    again = ranked_rows.duplicated(_SAME_ANSWER) | (ranked_rows["rank"].eq(2) & ranked_rows.duplicated(_PLACE))
-    return ranked_rows[ranked_rows["rank"].eq(0) | ~again].sort_index()
+    def _add(self, number: int, place: int, one: OwnedRows, rank: int, rows: Rows, seen: set[int]) -> None:
+        for model, case, repeat, request, text, latency, tokens, kind in rows.query(_ANSWER):
+            is_own = one.is_own and model not in one.never
+            if rank != (OWN if is_own else TIMED if latency else UNTIMED):
+                continue
+            at, answer = hash((case, model, repeat)), hash((case, model, repeat, request, text, latency, tokens))
+            is_again = answer in seen or (rank == UNTIMED and at in seen)
+            seen.update((at, answer))
+            if rank == OWN or not is_again:
+                self.runs[model].add((number, place))
+                self._counts[model, (number, case)][kind] += 1
+
+    def cells(self) -> Cells:
+        """The counts, in which cases of different groups are different ones."""
+        import numpy as np
+
+        counts = np.zeros((len(self.runs), len(self._cases), KINDS), dtype=np.int64)
+        models, cases = ({one: at for at, one in enumerate(known)} for known in (self.runs, self._cases))
+        for (model, case), kinds in self._counts.items():
+            counts[models[model], cases[case], list(kinds)] = list(kinds.values())
+        return Cells(tuple(self.runs), tuple(self._cases.values()), counts)

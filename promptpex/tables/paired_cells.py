@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpex.tables.counts_per_case import BROKEN, KEPT, NOT_COUNTED, OPEN, kinds_of_outputs
-from promptpex.tables.mergeable_counts import Numbering
+from promptpex.tables.database_sql import BROKEN, JOINED, KEPT, OPEN, UNASKED
+from promptpex.tables.run_rows import Rows, Source, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
 
-    Bools = npt.NDArray[np.bool_]
     Ints = npt.NDArray[np.int64]
 
 KINDS = ("failed", "passed", "open")
@@ -26,44 +25,76 @@ UNKNOWN = -1
 """Stands for a change where neither run has a verdict."""
 
 
+@dataclass(frozen=True, eq=False)
+class PairedCells:
+    """The models and cases that either run has an output of, first those of the second run as they come in it.
+
+    Attributes:
+        models: of each its number.
+        cases: of each its id.
+        counts: of both runs, a row for each and a column for each of ``KINDS``.
+        failing: of both runs, the place of the first output that failed, else -1.
+    """
+
+    models: list[int]
+    cases: list[str]
+    counts: tuple[Ints, Ints]
+    failing: tuple[Ints, Ints]
+
+
+_Cell = tuple[int, str]
+
+
 def cells_of_both(
-    before: pd.DataFrame, after: pd.DataFrame, models: Sequence[tuple[str, str]], cases: Collection[str]
-) -> pd.DataFrame:
-    """A row per model and case that either run has an output of, first those of the second run as they come in it:
-    ``model``, a number, and ``case``; and of each run, after its name, how many outputs are ``failed``, ``passed`` and
-    ``open``, and ``failing``, the place of the first that failed, else -1.
+    before: Source, after: Source, models: Sequence[tuple[str, str]], cases: Collection[str]
+) -> PairedCells:
+    """What became of each model on each case in either run.
 
     Args:
-        before, after: tables of outputs; of each the columns ``model``, ``case``, ``verdict`` and ``error``.
+        before, after: tables of outputs.
         models: each model's name in the first and in the second run.
         cases: the ids of the cases that are the same in both.
     """
     import numpy as np
-    import pandas as pd
 
-    numbers = Numbering()
-    inside = np.zeros(len(numbers.of(list(cases))), dtype=bool)
+    inside = frozenset(cases)
     sides = [
-        _Side(rows, [names[at] for names in models], numbers, len(inside)) for at, rows in enumerate((before, after))
+        _side(rows_of(source), [names[at] for names in models], inside) for at, source in enumerate((before, after))
     ]
-    codes, cells = pd.factorize(np.concatenate([sides[1].cells, sides[0].cells]))
-    of_sides = codes[len(sides[1].cells) :], codes[: len(sides[1].cells)]
-    names = np.array(list(numbers), dtype=object)[: len(inside)]
-    table = {"model": cells // max(1, len(inside)), "case": names[cells % max(1, len(inside))]}
-    for run, side, own in zip(RUNS, sides, of_sides, strict=True):
-        table |= {f"{run}_{kind}": count for kind, count in zip(KINDS, side.counts(own, len(cells)), strict=True)}
-        table[f"{run}_failing"] = side.first_failing(own, len(cells))
-    return pd.DataFrame(table, copy=False)
+    cells = list(dict.fromkeys([*sides[1], *sides[0]]))
+    numbers_of_sides = [
+        np.array([side.get(cell, _NOTHING) for cell in cells], dtype=np.int64).reshape(-1, 4) for side in sides
+    ]
+    return PairedCells(
+        models=[model for model, _ in cells],
+        cases=[case for _, case in cells],
+        counts=(numbers_of_sides[0][:, :3], numbers_of_sides[1][:, :3]),
+        failing=(numbers_of_sides[0][:, 3], numbers_of_sides[1][:, 3]),
+    )
 
 
-def kinds_of(cells: pd.DataFrame, run: str) -> Ints:
-    """The counts of a run in ``cells_of_both``: a row for each cell, a column for each of ``KINDS``."""
-    import numpy as np
-
-    return np.stack([cells[f"{run}_{kind}"].to_numpy() for kind in KINDS], axis=1)
+_NOTHING = (0, 0, 0, -1)
 
 
-def changes_of(before: Ints, after: Ints, bounds: Bools | bool) -> Ints:
+def _side(rows: Rows, models: Sequence[str], cases: Collection[str]) -> dict[_Cell, tuple[int, ...]]:
+    """Of one run by the number of the model and the case how many outputs that were asked for are of each of ``KINDS``,
+    and the first that failed, as they first appear."""
+    kinds = ", ".join(f"count(CASE WHEN kind = {kind} THEN 1 END)" for kind in (BROKEN, KEPT, OPEN))
+    sql = f"""
+        SELECT m.name, c.id, q.* FROM (
+            SELECT key, {kinds}, coalesce(min(CASE WHEN kind = {BROKEN} THEN place END), -1), min(place) AS place
+            FROM {rows.table} WHERE kind <> {UNASKED} GROUP BY key >> 24
+        ) q {JOINED.format("q")} ORDER BY q.place
+    """
+    numbers = {name: number for number, name in enumerate(models)}
+    return {
+        (numbers[model], case): (broken, kept, left_open, failing)
+        for model, case, _, broken, kept, left_open, failing, _ in rows.run.query(sql)
+        if model in numbers and case in cases
+    }
+
+
+def changes_of(before: Ints, after: Ints, bounds: Sequence[bool] | bool) -> Ints:
     """What became of cells, whatever missing verdicts would have been: the place of each in ``CHANGES``, or
     ``UNKNOWN``.
 
@@ -86,40 +117,3 @@ def changes_of(before: Ints, after: Ints, bounds: Bools | bool) -> Ints:
         (new > 0, CHANGES.index("still")),
     )
     return np.select([holds for holds, _ in steps], [change for _, change in steps], CHANGES.index("kept"))
-
-
-class _Side:
-    """One of the runs.
-
-    Attributes:
-        cells: the number of the cell of each output that was asked for, on the models and cases of both.
-    """
-
-    def __init__(self, rows: pd.DataFrame, models: Sequence[str], numbers: Numbering, cases: int) -> None:
-        import numpy as np
-        import pandas as pd
-
-        model, names = pd.factorize(rows["model"])
-        of_name = {name: number for number, name in enumerate(models)}
-        numbered = np.array([*(of_name.get(str(name), -1) for name in names), -1], dtype=np.int64)[model]
-        case, case_ids = pd.factorize(rows["case"])
-        placed = np.append(numbers.of(list(case_ids)), cases)[case]
-        kind = kinds_of_outputs(rows)
-        (self._places,) = np.nonzero((kind != NOT_COUNTED) & (numbered >= 0) & (placed < cases))
-        self.cells: Ints = numbered[self._places] * cases + placed[self._places]
-        self._kinds = [kind[self._places] == one for one in (BROKEN, KEPT, OPEN)]
-
-    def counts(self, cells: Ints, count: int) -> list[Ints]:
-        """How many outputs of each cell are of each of the ``KINDS``."""
-        import numpy as np
-
-        return [np.bincount(cells[marked], minlength=count) for marked in self._kinds]
-
-    def first_failing(self, cells: Ints, count: int) -> Ints:
-        """For each cell the place of its first output that failed; -1: none did."""
-        import numpy as np
-
-        first = np.full(count, -1)
-        (failing,) = np.nonzero(self._kinds[0])
-        first[cells[failing[::-1]]] = self._places[failing[::-1]]
-        return first

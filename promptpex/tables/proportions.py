@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpex.stats import Completion, Grid, Interval, difference_interval, pair, share_interval
-from promptpex.tables.counts_per_case import COUNTED, Counted, counted, missing
-from promptpex.tables.frames import typed
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.counts_per_case import Cells, Counted, counted
+from promptpex.tables.run_rows import Source
+from promptpex.tables.table import Table
 
 PROPORTION_COLUMNS: Mapping[str, str] = {
     "scored": "Int64",
@@ -37,38 +34,39 @@ SCENARIO_COLUMNS: Mapping[str, str] = {"model": "string", "scenario": "string", 
 """Columns of ``scenarios``; cases of no scenario stand under a missing name."""
 
 
-def by_case_type(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
+def by_case_type(source: Source | Cells, *, confidence: float = 0.95) -> Table:
     """A row per model and type of case, from a table of outputs: rule cases against inverse cases."""
-    import numpy as np
-
-    side = np.where(rows["inverse"].fillna(False).to_numpy(bool), "inverse", "rule")
-    marked = rows.assign(case_type=np.where(missing(rows, "rule"), "no rule", side))
-    return typed(grouped_proportions(marked, "case_type", confidence), CASE_TYPE_COLUMNS)
+    cells = Cells.of(source)
+    types = ["no rule" if case.aim is None else "inverse" if case.inverse else "rule" for case in cells.cases]
+    return Table.of(grouped_proportions(cells, "case_type", types, confidence), CASE_TYPE_COLUMNS)
 
 
-def scenarios(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
+def scenarios(source: Source | Cells, *, confidence: float = 0.95) -> Table:
     """A row per model and scenario, from a table of outputs; none where no case has a scenario."""
-    rows_with_scenario = rows if rows["scenario"].notna().any() else rows.iloc[:0]
-    return typed(grouped_proportions(rows_with_scenario, "scenario", confidence), SCENARIO_COLUMNS)
+    cells = Cells.of(source)
+    names = [case.scenario for case in cells.cases]
+    rows = grouped_proportions(cells, "scenario", names, confidence) if any(name is not None for name in names) else []
+    return Table.of(rows, SCENARIO_COLUMNS)
 
 
-def grouped_proportions(rows: pd.DataFrame, by: str, confidence: float) -> list[dict[str, Any]]:
-    """A row for each model and group, as they first appear: ``model``, ``by`` and ``PROPORTION_COLUMNS``.
+def grouped_proportions(cells: Cells, by: str, groups: Sequence[str | None], confidence: float) -> list[dict[str, Any]]:
+    """A row for each model and group of cases, as they first appear: ``model``, ``by`` and ``PROPORTION_COLUMNS``.
 
     Args:
-        rows: a table of outputs, or one of the same shape with a row per output and rule.
-        by: the column that makes the groups.
+        cells: the counts.
+        by: what the groups are called.
+        groups: of each case its group.
         confidence: of the intervals.
     """
-    models = list(dict.fromkeys(map(str, rows["model"].unique())))
-    groups = []
-    needed = rows[[name for name in rows.columns if name in COUNTED or name == by]]
-    for name, part in needed.groupby(by, sort=False, observed=True, dropna=False):
-        counts, sizes = counted(part), Counter(part["model"].tolist())
-        for row, model in enumerate(counts.usable.models):
-            cells = proportion_cells(counts.usable, row, confidence)
-            groups.append({"model": model, by: name, **cells, "unscored": sizes[model] - cells["scored"]})
-    return sorted(groups, key=lambda cells: models.index(cells["model"]))
+    rows = []
+    for name in dict.fromkeys(groups):
+        part = cells.at([number for number, group in enumerate(groups) if group == name])
+        grid = counted(part).usable
+        for row, (model, size) in enumerate(part.sizes().items()):
+            if size:
+                figures = proportion_cells(grid, row, confidence)
+                rows.append({"model": model, by: name, **figures, "unscored": size - figures["scored"]})
+    return sorted(rows, key=lambda row: cells.models.index(row["model"]))
 
 
 def proportion_cells(grid: Grid, model: int, confidence: float) -> dict[str, Any]:

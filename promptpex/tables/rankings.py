@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from promptpex.core.errors import InputError
 from promptpex.stats import (
@@ -20,11 +20,10 @@ from promptpex.stats import (
     suitability,
     suitability_after_looks,
 )
-from promptpex.tables.counts_per_case import Counted, Weights, asked, counted
+from promptpex.tables.counts_per_case import Cells, Counted, Weights, counted
+from promptpex.tables.database_sql import UNASKED
 from promptpex.tables.proportions import difference
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.run_rows import Source
 
 RankingOutcome = Literal["only model", "best", "tied", "worse", "undecided", "unscored", "reference", "better"]
 RANKED_BY = ("non-compliance", "accuracy", "corrected")
@@ -136,18 +135,19 @@ class Rankings:
         return decided_models or self.having("undecided")
 
 
-def rankings(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions = RankingOptions()) -> Rankings:
+def rankings(rows: Source | Cells, order: Sequence[str], options: RankingOptions = RankingOptions()) -> Rankings:
     """The decisions about the models, from a table of outputs.
 
     Args:
-        rows: a table of outputs.
+        rows: a table of outputs, or what was counted of it.
         order: all models, those without outputs too.
         options: what they are compared with.
 
     Raises:
         InputError: the model to compare with is not one of them, or the run drops what is worse by another question.
     """
-    return rank(counted(rows, order, weights=options.weights), options, Taken.of(rows, order, options))
+    cells = Cells.of(rows)
+    return rank(counted(cells, order, weights=options.weights), options, Taken.of(cells, order, options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,26 +163,26 @@ class Taken:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def of(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> Taken:
-        """From a table of outputs: a model that has none in a part, not even one that was cut, was dropped before."""
-        parts = [rows[rows["case"].isin(list(part))] for part in options.looks]
-        models = [frozenset(map(str, part["model"].unique())) for part in parts]
+    def of(cells: Cells, order: Sequence[str], options: RankingOptions) -> Taken:
+        """A model that has no output in a part, not even one that was cut, was dropped before."""
+        parts = [cells.only(frozenset(part)) for part in options.looks]
+        models = [frozenset(model for model, size in part.sizes().items() if size) for part in parts]
         looks: list[Look] = []
         dropped: dict[str, int] = {}
-        cases: set[str] = set()
+        every, cases = cells, set[str]()
         for number, part in enumerate(parts if not options.older_rule else ()):
             if models[number]:
                 dropped |= dict.fromkeys(models[0] - models[number] - set(dropped), len(cases))
             cases |= set(options.looks[number])
-            if number == len(looks) < len(parts) - 1 and len(part) and asked(part).all():
-                known = counted(rows[rows["case"].isin(list(cases))], order, weights=options.weights)
+            if number == len(looks) < len(parts) - 1 and models[number] and not part.counts[:, :, UNASKED].any():
+                known = counted(every.only(cases), order, weights=options.weights)
                 looks.append((known.asked, frozenset(dropped)))
         return Taken(looks, dropped)
 
 
-def worse_so_far(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> frozenset[str]:
+def worse_so_far(rows: Source | Cells, order: Sequence[str], options: RankingOptions) -> frozenset[str]:
     """The models that a look shows to be worse than another, from what is known of a run that drops them."""
-    shown = shown_worse(Taken.of(rows, order, options).looks, options.alpha)
+    shown = shown_worse(Taken.of(Cells.of(rows), order, options).looks, options.alpha)
     return frozenset(loser for loser, _ in shown)
 
 

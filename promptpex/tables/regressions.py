@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpex.core.records import Blessed, CaseCounts
 from promptpex.stats import Grid, Reading, cases_to_show, holm, pair, regression_p, sign_flip_p, statements
@@ -18,12 +17,11 @@ from promptpex.tables.compare_runs import (
     name_in_both,
     same_text_counts,
 )
-from promptpex.tables.counts_per_case import BROKEN, KEPT, LOST, OPEN, Counted, Weights, kinds_of_outputs
-from promptpex.tables.frames import typed
+from promptpex.tables.counts_per_case import KINDS, CaseFacts, Cells, Counted, Weights
+from promptpex.tables.database_sql import BROKEN, KEPT, LOST, OPEN
 from promptpex.tables.rankings import missing_in_words
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.run_rows import Source
+from promptpex.tables.table import Table
 
 REGRESSION_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -49,38 +47,36 @@ models by Holm. ``regression`` is ``shown``; ``open`` where the scored outputs a
 less, is unscored than before and could hide it (``undecided_because`` counts what is unscored); ``too few`` where so
 few cases could show none (``cases_needed``: how many could); ``nothing scored``; else ``not shown``."""
 
-_UNANSWERED = "unanswered"
 
-
-def counts_of_cases(rows: pd.DataFrame, cases: Sequence[str], models: Sequence[str]) -> dict[str, list[CaseCounts]]:
+def counts_of_cases(source: Source | Cells, cases: Sequence[str], models: Sequence[str]) -> dict[str, list[CaseCounts]]:
     """For each case, what came of it with each of the models, from a table of outputs; unasked outputs count for
     nothing."""
-    kind, names = kinds_of_outputs(rows), {"broken": BROKEN, "kept": KEPT, "unjudged": OPEN, "failed": LOST}
-    numbers: dict[tuple[str, str], dict[str, int]] = {(case, model): {} for case in cases for model in models}
-    for name, wanted in names.items():
-        marked_rows = rows[kind == wanted]
-        sizes = Counter(zip(map(str, marked_rows["case"]), map(str, marked_rows["model"]), strict=True))
-        for cell, count in sizes.items():
-            if cell in numbers:
-                numbers[cell][name] = count
-    return {case: [CaseCounts(**numbers[case, model]) for model in models] for case in cases}
+    cells = Cells.of(source)
+    names = {"broken": BROKEN, "kept": KEPT, "unjudged": OPEN, "failed": LOST}
+
+    def counts(case: str, model: str) -> CaseCounts:
+        if case not in cells.places or model not in cells.models:
+            return CaseCounts()
+        own = cells.counts[cells.models.index(model), cells.places[case]].tolist()
+        return CaseCounts(**{name: own[kind] for name, kind in names.items() if own[kind]})
+
+    return {case: [counts(case, model) for model in models] for case in cases}
 
 
-def blessed_outputs(blessed: Blessed) -> pd.DataFrame:
-    """What was blessed as a table of outputs with the columns that counts are made of."""
-    rows: list[dict[str, Any]] = []
-    for case in blessed.cases:
-        for model, counts in zip(blessed.models, case.counts, strict=True):
-            cell = {"case": case.id, "model": model, "rule": case.rule, "inverse": case.inverse}
-            rows += [{**cell, "verdict": "fail"}] * counts.broken + [{**cell, "verdict": "pass"}] * counts.kept
-            rows += [{**cell, "verdict": "unscored"}] * counts.unjudged
-            rows += [{**cell, "verdict": "unscored", "error": _UNANSWERED}] * counts.failed
-    return typed(rows, dict.fromkeys(("case", "model", "rule", "verdict", "error"), "string") | {"inverse": "boolean"})
+def blessed_outputs(blessed: Blessed) -> Cells:
+    """What was blessed, as counts."""
+    import numpy as np
+
+    counts = np.zeros((len(blessed.models), len(blessed.cases), KINDS), dtype=np.int64)
+    for number, case in enumerate(blessed.cases):
+        for row, own in enumerate(case.counts):
+            counts[row, number, [BROKEN, KEPT, OPEN, LOST]] = own.broken, own.kept, own.unjudged, own.failed
+    return Cells(blessed.models, tuple(CaseFacts(case.id, case.rule, case.inverse) for case in blessed.cases), counts)
 
 
 def regressions(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
+    before: Cells,
+    after: Source | Cells,
     *,
     models: Sequence[tuple[str, str]],
     cases: Sequence[str],
@@ -88,11 +84,12 @@ def regressions(
     confidence: float = 0.95,
     weights: Weights | None = None,
     same_texts: Sequence[Collection[str]] = (),
-) -> pd.DataFrame:
+) -> Table:
     """A row per model, from the tables of outputs of the baseline and of the run; columns ``REGRESSION_COLUMNS``.
 
     Args:
-        before, after: tables of outputs.
+        before: what was blessed (``blessed_outputs``).
+        after: the run, or its table of outputs.
         models: each model's name in the baseline and in the run.
         cases: the ids of the cases that are the same in both.
         margin: the rise that is accepted, as a share.
@@ -100,10 +97,10 @@ def regressions(
         weights: how many times each case counts.
         same_texts: for each model the cases whose answers are the same in both: they count as no difference.
     """
-    alpha, texts = round(1.0 - confidence, 12), same_texts or [()] * len(models)
-    both = [counts_of_both(before, after, names, cases, weights) for names in models]
+    alpha, texts, now = round(1.0 - confidence, 12), same_texts or [()] * len(models), Cells.of(after)
+    both = [counts_of_both(before, now, names, cases, weights) for names in models]
     counts = [
-        counts_of_both(before, after, names, cases, weights, same) for names, same in zip(models, texts, strict=True)
+        counts_of_both(before, now, names, cases, weights, same) for names, same in zip(models, texts, strict=True)
     ]
     adjusted = {how: holm([_p(one.asked, margin, how) for one in counts]) for how in _READINGS}
     needed = [cases_to_show(_common(one.asked), margin, alpha / len(models)) for one in counts]
@@ -116,7 +113,7 @@ def regressions(
             {
                 "model": name_in_both(*names),
                 **_figures(both[number], confidence),
-                **same_text_counts(before, after, names, set(cases) & set(texts[number]), weights),
+                **same_text_counts(before, now, names, set(cases) & set(texts[number]), weights),
                 "p": _p(one.asked, margin, "against"),
                 "p_adjusted": adjusted["against"][number],
                 "regression": state,
@@ -124,7 +121,7 @@ def regressions(
                 "cases_needed": needed[number] if state == "too few" else None,
             }
         )
-    return typed(rows, REGRESSION_COLUMNS)
+    return Table.of(rows, REGRESSION_COLUMNS)
 
 
 def _figures(counts: Counted, confidence: float) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpex.stats import Grid, holm
 from promptpex.tables.compare_runs import (
@@ -17,13 +17,11 @@ from promptpex.tables.compare_runs import (
     without_contradiction,
 )
 from promptpex.tables.counts_per_case import Counted, Weights, weighed
-from promptpex.tables.frames import typed
 from promptpex.tables.paired_cells import RUNS
 from promptpex.tables.rankings import missing_in_words
 from promptpex.tables.rule_counts import RuleCounts
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.run_rows import Source, database_of
+from promptpex.tables.table import Table
 
 RULE_CHANGE_COLUMNS: Mapping[str, str] = {
     "rule": "string",
@@ -37,8 +35,8 @@ output is unscored: the others could not show a change, whatever the correction.
 
 
 def rule_changes(
-    before: pd.DataFrame | RuleCounts,
-    after: pd.DataFrame | RuleCounts,
+    before: Source | RuleCounts,
+    after: Source | RuleCounts,
     *,
     models: Sequence[tuple[str, str]],
     cases: Collection[str],
@@ -46,7 +44,7 @@ def rule_changes(
     weights: Weights | None = None,
     same_texts: Sequence[Collection[str]] = (),
     unlike: Collection[str] = (),
-) -> pd.DataFrame:
+) -> Table:
     """A row per rule and model that a case of both runs was scored by; columns ``RULE_CHANGE_COLUMNS``.
 
     Args:
@@ -58,7 +56,7 @@ def rule_changes(
         same_texts: for each model the cases whose answers are the same in both runs: they decide nothing.
         unlike: the rules that were not decided alike: nothing is decided about them.
     """
-    old, new, ids = RuleCounts.of(before), RuleCounts.of(after), list(cases)
+    old, new, ids = _rule_counts(before), _rule_counts(after), list(cases)
     shared = [rule for rule in new.concerning if rule in old.concerning]
     texts = same_texts or [()] * len(models)
     rows, tested = [], []
@@ -70,7 +68,11 @@ def rule_changes(
                 others = [case for case in ids if case not in same]
                 tested.append((rows[-1], _counts_of_both((old, new), rule, names, others, weights)))
     _decide(tested, confidence)
-    return typed((without_contradiction(row) for row in rows if row["cases"]), RULE_CHANGE_COLUMNS)
+    return Table.of((without_contradiction(row) for row in rows if row["cases"]), RULE_CHANGE_COLUMNS)
+
+
+def _rule_counts(source: Source | RuleCounts) -> RuleCounts:
+    return source if isinstance(source, RuleCounts) else RuleCounts(database_of(source))
 
 
 def _counts_of_both(
@@ -86,7 +88,7 @@ def _counts_of_both(
     sides = np.stack([run.of_cases(rule, name, cases) for run, name in zip(runs, names, strict=True)])
     (cases_with_counts,) = np.nonzero(sides.any(axis=(0, 2)))
     sides, ids = sides[:, cases_with_counts], [cases[at] for at in cases_with_counts.tolist()]
-    targets = runs[AFTER].aims(ids) | runs[BEFORE].aims(ids)
+    targets = {**runs[AFTER].aims(ids), **runs[BEFORE].aims(ids)}
     aims, inverse = [targets[case][0] for case in ids], [targets[case][1] for case in ids]
     times = np.array(weighed(aims, inverse, weights), dtype=np.int64)
     broken, kept, left_open, lost = (np.ascontiguousarray(sides[:, :, kind]) for kind in range(4))

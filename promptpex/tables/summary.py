@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
-from promptpex.tables.counts_per_case import BROKEN, CUT_CODES, KEPT, Counted, counted, kinds_of_outputs, missing
-from promptpex.tables.frames import marked, rule_outcomes, typed
-from promptpex.tables.plain_values import plain_values, records
+from promptpex.tables.counts_per_case import Cells, Counted, counted
+from promptpex.tables.database_sql import BROKEN, CUT_OFF, KEPT
 from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated
 from promptpex.tables.rankings import Decision, RankingOptions, Rankings, rankings
 from promptpex.tables.repeats import repeats
 from promptpex.tables.rule_counts import RuleCounts
+from promptpex.tables.run_rows import Rows, Source, database_of, rows_of
+from promptpex.tables.table import Table
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
 
 MODEL_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -96,43 +96,37 @@ RULE_COLUMNS: Mapping[str, str] = {
 on it count. ``not_concerned`` are the outputs that a rule with a condition does not concern; they are in no other
 column."""
 
-ANSWERED = ["output", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms"]
-"""What only an output has that came from a model: any of it known means that the request was answered."""
-
 
 def models(
-    rows: pd.DataFrame,
+    source: Source,
     *,
     order: Sequence[str] | None = None,
     confidence: float = 0.95,
     ranking: Rankings | None = None,
-    expected: pd.DataFrame | None = None,
-    repeat_rows: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+    expected: Source | None = None,
+) -> Table:
     """A row per model from a table of outputs, in ``order`` (default: as they come); columns ``MODEL_COLUMNS``.
 
     Args:
-        rows: a table of outputs.
+        source: a run, or a table of outputs.
         order: the models, those without outputs too.
         confidence: of the intervals, where no ``ranking`` is given.
         ranking: the decisions about the models; by default those of ``rankings`` on these rows.
         expected: which outputs are right (``expected_outcomes``); without it the accuracy is missing.
-        repeat_rows: the ``repeats`` of these rows, where they are at hand already.
     """
-    names = list(order) if order is not None else [str(name) for name in rows["model"].unique()]
-    ranking = ranking or rankings(rows, names, RankingOptions(confidence=confidence))
+    rows = rows_of(source)
+    cells = Cells.of(rows)
+    names = list(order) if order is not None else list(cells.models)
+    ranking = ranking or rankings(cells, names, RankingOptions(confidence=confidence))
     higher_is_better = ranking.options.rank_by not in ("non-compliance", "corrected")
-    counts = counted(rows, names, weights=ranking.options.weights)
-    groups = {str(name): group for name, group in rows.groupby("model", sort=False, observed=True)}
-    repeat_rows = repeats(rows, confidence=ranking.options.confidence) if repeat_rows is None else repeat_rows
-    of_repeats = {row["model"]: row for row in records(repeat_rows)}
-    figures = Figures(counts, ranking)
+    of_repeats = {row["model"]: row for row in repeats(rows, confidence=ranking.options.confidence).records()}
+    figures = Figures(counted(cells, names, weights=ranking.options.weights), ranking)
     right = None if expected is None else Figures(counted(expected, names, weights=ranking.options.weights), ranking)
     table = [
         {
             "model": name,
             "chosen_by_outcome": False,
-            **_group_cells(groups.get(name)),
+            **_group_cells(rows, name),
             **figures.of_model(name),
             **({} if right is None else right.accuracy_of(name)),
             **_decision_cells(ranking.models.get(name), higher_is_better=higher_is_better),
@@ -140,36 +134,23 @@ def models(
         }
         for name in names
     ]
-    _mark(table, ranking.pool, cut=set(rows["model"][marked(rows["error"], CUT_CODES.__contains__)]))
-    return typed(table, MODEL_COLUMNS)
+    cut = rows.query("DISTINCT m.name", f"WHERE o.error IN {CUT_OFF}")
+    _mark(table, ranking.pool, cut={name for (name,) in cut})
+    return Table.of(table, MODEL_COLUMNS)
 
 
 _OF_REPEATS = ("repeats", "flaky", "flip_rate", "pass_at_k", "pass_hat_k")
 
 
-def rules(
-    cube: pd.DataFrame,
-    *,
-    order: Sequence[str] | None = None,
-    confidence: float = 0.95,
-    outcomes: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def rules(source: Source, *, order: Sequence[str] | None = None, confidence: float = 0.95) -> Table:
     """A row per rule and model from a table of verdicts; columns ``RULE_COLUMNS``.
 
     Args:
-        cube: a table of verdicts.
+        source: a run, or a table of verdicts.
         order: the rules; others come after them.
         confidence: of the intervals.
-        outcomes: the cube's ``rule_outcomes``, where they are at hand already.
     """
-    counts = RuleCounts()
-    counts.add(rule_outcomes(cube) if outcomes is None else outcomes)
-    return rules_of(counts, order or (), confidence)
-
-
-def rules_of(counts: RuleCounts, order: Sequence[str], confidence: float) -> pd.DataFrame:
-    """The table ``rules`` from what was counted."""
-    return typed(counts.rows(order, confidence), RULE_COLUMNS)
+    return Table.of(RuleCounts(database_of(source)).rows(order or (), confidence), RULE_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,38 +198,47 @@ class Figures:
         return accuracy_cells(self.counts, name, self.ranking.options.confidence)
 
 
-def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
-    import numpy as np
-
-    if group is None:
-        return dict.fromkeys(["cases", "outputs", "unscored", "errors", "contradicted", "answered", "timed"], 0)
-    answered = ~np.logical_and.reduce([missing(group, name) for name in ANSWERED])
-    kind = kinds_of_outputs(group)
-    open_ = ~np.isin(kind, (BROKEN, KEPT))
-    reasons = Counter(plain_values(group["unscored"][open_], missing="judge not asked"))
-    tokens_in, tokens_out, cost = (known_sum(group[name].array[answered]) for name in _SUMMED)
-    contradicted = group["contradicted"].fillna(False).to_numpy(bool)
-    times = group["latency_ms"].dropna().to_numpy(float)
-    count = int(np.count_nonzero(answered))
+def _group_cells(rows: Rows, model: str) -> dict[str, Any]:
+    own = "WHERE m.name = CAST(? AS TEXT)"
+    cells = dict(zip(_COUNTS, next(rows.query(", ".join(_COUNTS.values()), own, [model])), strict=True))
+    open_ = f"{own} AND t.kind NOT IN ({BROKEN}, {KEPT}) GROUP BY t.unscored ORDER BY min(t.place)"
+    reasons = Counter(dict(rows.query("coalesce(t.unscored, 'judge not asked'), count(*)", open_, [model])))
+    costs = [cost for (cost,) in rows.query("o.cost_usd", f"{own} AND {_IS_ANSWERED} ORDER BY t.place", [model])]
+    timed = rows.query("o.latency_ms", f"{own} AND o.latency_ms IS NOT NULL ORDER BY t.place", [model])
+    times, cost = np_array(time for (time,) in timed), known_sum(costs)
     return {
-        "cases": group["case"].nunique(),
-        "outputs": len(group),
-        "unscored": int(np.count_nonzero(open_)),
-        "errors": int(np.count_nonzero(~missing(group, "error"))),
-        "contradicted": int(np.count_nonzero((kind == BROKEN) & contradicted)),
-        "tokens_in": tokens_in,
-        "tokens_out": tokens_out,
+        **cells,
         "cost_usd": cost,
         "latency_p50_ms": quantile(times, 0.5),
         "latency_p95_ms": quantile(times, 0.95),
         "unscored_reasons": ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or None,
-        "answered": count,
         "timed": len(times),
-        "cost_per_output": None if cost is None else float(cost) / count,
+        "cost_per_output": None if cost is None else cost / len(costs),
     }
 
 
-_SUMMED = ("tokens_in", "tokens_out", "cost_usd")
+ANSWERED = ("text", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms")
+"""What only an output has that came from a model: any of it known means that the request was answered."""
+_IS_ANSWERED = f"coalesce({', '.join(f'o.{name}' for name in ANSWERED)}) IS NOT NULL"
+
+
+def _total(name: str) -> str:
+    """A sum over the answered outputs; missing where there are none, or where any is unknown."""
+    known = f"count(CASE WHEN {_IS_ANSWERED} THEN o.{name} END)"
+    return f"CASE WHEN {known} = total({_IS_ANSWERED}) THEN sum(CASE WHEN {_IS_ANSWERED} THEN o.{name} END) END"
+
+
+_COUNTS = {
+    "cases": "count(DISTINCT c.number)",
+    "outputs": "count(*)",
+    "unscored": f"count(CASE WHEN t.kind NOT IN ({BROKEN}, {KEPT}) THEN 1 END)",
+    "errors": "count(o.error)",
+    "contradicted": f"count(CASE WHEN t.kind = {BROKEN} AND t.contradicted THEN 1 END)",
+    "tokens_in": _total("tokens_in"),
+    "tokens_out": _total("tokens_out"),
+    "answered": f"count(CASE WHEN {_IS_ANSWERED} THEN 1 END)",
+}
+"""What is counted of the outputs of a model."""
 
 
 def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dict[str, Any]:
@@ -269,16 +259,18 @@ def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dic
     }
 
 
-def without_claims(frame: pd.DataFrame) -> pd.DataFrame:
+def without_claims(table: Table) -> Table:
     """A table of figures with its counts, costs and latencies alone: what is left where the cases were chosen by their
     outcome, so that no share says anything of a model."""
     claims = [
         name
-        for name in frame.columns
-        if name in _OF_DECISIONS or (str(frame[name].dtype) == "Float64" and name not in _MEASURED)
+        for name, kind in table.kinds.items()
+        if name in _OF_DECISIONS or (kind == "Float64" and name not in _MEASURED)
     ]
-    frame = frame.assign(**{name: frame[name].iloc[:0].reindex(frame.index) for name in claims})
-    return frame.assign(chosen_by_outcome=True) if "chosen_by_outcome" in frame else frame
+    table = table.without_values(claims)
+    if "chosen_by_outcome" not in table:
+        return table
+    return table.with_columns({}, {"chosen_by_outcome": [True] * len(table)})
 
 
 _MEASURED = ("cost_usd", "cost_per_output", "latency_p50_ms", "latency_p95_ms")
@@ -311,12 +303,17 @@ def _mark(rows: Sequence[dict[str, Any]], pool: Sequence[str], cut: Collection[s
             row[flag] = (known and row[column] == min(values)) if inside else None
 
 
-_SUMMED = ("tokens_in", "tokens_out", "cost_usd")
+def known_sum(values: Sequence[float | None]) -> float | None:
+    """The sum of numbers; None when there are none, or when any of them is unknown."""
+    known = [value for value in values if value is not None]
+    return float(np_array(known).sum()) if known and len(known) == len(values) else None
 
 
-def known_sum(values: Any) -> Any:
-    """The sum of an array of pandas; None when there are no values, or when any of them is unknown."""
-    return None if not len(values) or values.isna().any() else values.sum()
+def np_array(values: Iterable[float]) -> npt.NDArray[np.float64]:
+    """Numbers as an array."""
+    import numpy as np
+
+    return np.fromiter(values, np.float64)
 
 
 def quantile(known: npt.NDArray[np.float64], share: float) -> float | None:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from promptpex.core.records import AnyRun, Choice, Means, Prompt, ReportCard
+from promptpex.core.records import Choice, Means, Prompt, ReportCard
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.grading.desk import GradingDesk
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.run_comparison import RunComparison
-from promptpex.tables import PeoplesGrades
+from promptpex.tables import AnyRun, PeoplesGrades
 
 
 class CriteriaPort(Protocol):

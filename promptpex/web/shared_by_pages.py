@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
-from promptpex.core.records import AnyRun
 from promptpex.report.html_page import environment
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.script import POLICY
 from promptpex.report.runs.listing import FILES, RunList, stamp_of
-from promptpex.tables import PeoplesGrades
+from promptpex.tables import AnyRun, PeoplesGrades
 from promptpex.web.interfaces import Ports
 from promptpex.web.security import wants_page
 

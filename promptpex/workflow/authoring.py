@@ -17,7 +17,7 @@ from promptpex.specs.extract import unread_declarations
 from promptpex.specs.file import write_spec
 from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.source_quotes import uncovered
-from promptpex.tables import untriggered, verdicts
+from promptpex.tables import untriggered
 from promptpex.workflow import generating, specifying
 from promptpex.workflow.estimate import (
     EstimateLine,
@@ -177,14 +177,14 @@ def _untriggered(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> 
     """The cases that did not meet the condition of their rule in the latest run, and are what they were then."""
     folder = runs.latest_of(Path(session.settings.results), prompt.name) if suite.cases else None
     try:
-        run = runs.read_columns(folder) if folder is not None else None
+        run = runs.read_for_report(folder) if folder is not None else None
     except InputError:
         return ()  # a run that cannot be read tells nothing of the cases; `report` says what is wrong with it
     if run is None:
         return ()
     now = {case.id: _aim(case, spec) for case in suite.cases}
     before = {case.id: _aim(case, run.spec) for case in run.suite.cases}
-    return tuple(case for case in untriggered(verdicts(run)) if now.get(case) == before.get(case))
+    return tuple(case for case in untriggered(run) if now.get(case) == before.get(case))
 
 
 def _aim(case: Case, spec: Spec) -> tuple[object, ...]:

@@ -12,14 +12,10 @@ from promptpex.core.errors import InputError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import (
     OUTPUT_SUBJECT,
-    AnyRun,
-    Columns,
     Example,
     Grade,
     JudgeCalibration,
-    Output,
     Run,
-    RunInParts,
     Spec,
     output_key,
 )
@@ -30,6 +26,7 @@ from promptpex.grading.labels import LabelRules, require_known_grader
 from promptpex.grading.random_sample import place
 from promptpex.promptfile import sibling
 from promptpex.specs.file import read_spec
+from promptpex.tables import AnyRun, rows_of
 from promptpex.tables.peoples_grades import NO_ITEM, PeoplesGrades, item_number
 
 
@@ -166,13 +163,11 @@ class _SeenItems:
 
 
 def _answers(run: AnyRun) -> Iterator[tuple[str, str, str | None]]:
-    if isinstance(run, RunInParts):
-        for output in run.each_output():
-            yield output.case, output.model, output.text if output.error is None else None
-        return
-    columns = Columns.of(run.outputs, Output)
-    fields = zip(*(columns[name] for name in ("case", "model", "text", "error")), strict=True)
-    yield from ((case, model, text if error is None else None) for case, model, text, error in fields)
+    """Case, model and text of each output; no text of an unusable one."""
+    if isinstance(run, Run):
+        yield from ((one.case, one.model, one.text if one.error is None else None) for one in run.outputs)
+    else:
+        yield from rows_of(run).query("c.id, m.name, CASE WHEN o.error IS NULL THEN o.text END")
 
 
 def with_calibrations_of_now(run: Run, emit: Listener) -> Run:

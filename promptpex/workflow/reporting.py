@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.events import Listener
-from promptpex.core.records import AnyRun
 from promptpex.promptfile import renderer
 from promptpex.report import Summary, summarise
 from promptpex.report.files import write
+from promptpex.tables import AnyRun
 from promptpex.workflow.peoples_grades import peoples_grades
 
 if TYPE_CHECKING:

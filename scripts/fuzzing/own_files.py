@@ -114,8 +114,8 @@ def run_folders(maker: Maker, folder: Path) -> object:
     if maker.rng.random() < 0.2:
         junit.text(run)
     if maker.rng.random() < 0.05:
-        return _reported(folder), compare_runs(_good_run(), runs.read_columns(folder))
-    return runs.read_columns(folder)
+        return _reported(folder), compare_runs(_good_run(), runs.read_for_report(folder))
+    return runs.read_for_report(folder)
 
 
 def run_lists(maker: Maker, folder: Path) -> object:
@@ -164,7 +164,7 @@ def _good_run() -> Run:
 
 
 def _reported(folder: Path) -> object:
-    summary = summarise(runs.read_columns(folder), folder=folder)
+    summary = summarise(runs.read_for_report(folder), folder=folder)
     return json.dumps(to_dict(summary)), html_page.html(summary)
 
 

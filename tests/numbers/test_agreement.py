@@ -51,7 +51,7 @@ def judged(store: Path, models: int, repeats: int) -> pd.DataFrame:
         judge_all=True,
         repeats=repeats,
     )
-    return tables.agreements(tables.verdicts(run))
+    return tables.agreements(tables.verdicts(run)).frame()
 
 
 @pytest.mark.long

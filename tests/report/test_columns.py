@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.errors import InputError
-from promptpex.core.records import Run, RunColumns
+from promptpex.core.records import Run
 from promptpex.report import runs, summarise, to_dict
 from promptpex.report.files import csv_text
 from promptpex.report.html_page import html
@@ -18,8 +18,7 @@ from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as comparison_to_dict
 from promptpex.report.terminal import notes
 from promptpex.report.view_model import page
-from promptpex.tables import VERDICT_COLUMNS
-from promptpex.tables.frames import typed
+from promptpex.tables import VERDICT_COLUMNS, StoredRun, Table
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 
@@ -48,9 +47,9 @@ def odd() -> Run:
 RUNS = {"empty": run(), "colours": colours(), "judged twice": judged_twice(), "odd": odd()}
 
 
-def read(made: Run, folder: Path) -> tuple[Run, RunColumns]:
+def read(made: Run, folder: Path) -> tuple[Run, StoredRun]:
     runs.finish(folder, made)
-    return runs.read(folder), runs.read_columns(folder)
+    return runs.read(folder), runs.read_for_report(folder)
 
 
 @pytest.mark.parametrize("made", RUNS.values(), ids=RUNS)
@@ -134,6 +133,6 @@ def test_the_collector_rests_while_a_run_is_summarised() -> None:
 
 def test_texts_that_differ_stay_apart_in_a_csv() -> None:
     texts = [*ODD, None, "=1", "'=1"]
-    frame = typed([{"reason": text} for text in [*texts, *texts]], {"reason": VERDICT_COLUMNS["reason"]})
+    frame = Table.of([{"reason": text} for text in [*texts, *texts]], {"reason": VERDICT_COLUMNS["reason"]})
     one_by_one = [csv_text(frame.iloc[[n]]).removeprefix("reason\n") for n in range(len(frame))]
     assert csv_text(frame) == "reason\n" + "".join(one_by_one)

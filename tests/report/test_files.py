@@ -13,8 +13,7 @@ from promptpex.core.errors import RunError
 from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.report.files import csv_text, write
-from promptpex.tables import MODEL_COLUMNS, OUTPUT_COLUMNS, VERDICT_COLUMNS
-from promptpex.tables.frames import typed
+from promptpex.tables import MODEL_COLUMNS, OUTPUT_COLUMNS, VERDICT_COLUMNS, Table
 from tests.tables.by_hand import colours, output, run, verdict
 
 NAMES = ["report.csv", "results.csv", "verdicts.csv", "report.html"]
@@ -69,7 +68,7 @@ def test_no_text_from_outside_begins_as_a_formula(text: str) -> None:
 
 
 def test_negative_numbers_stay_numbers() -> None:
-    assert csv_text(typed([{"x": -1.5, "y": -2, "z": None}], {"x": "Float64", "y": "Int64", "z": "Int64"})) == (
+    assert csv_text(Table.of([{"x": -1.5, "y": -2, "z": None}], {"x": "Float64", "y": "Int64", "z": "Int64"})) == (
         "x,y,z\n-1.5,-2,\n"
     )
 
@@ -77,7 +76,7 @@ def test_negative_numbers_stay_numbers() -> None:
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.text(), st.text(alphabet="=',\"\r\n \x00a;\t")), min_size=1, max_size=5))
 def test_any_text_comes_back_from_the_csv(rows: list[tuple[str, str]]) -> None:
-    table = typed([{"a": one, "b": two} for one, two in rows], {"a": "string", "b": "string"})
+    table = Table.of([{"a": one, "b": two} for one, two in rows], {"a": "string", "b": "string"})
     read = cells(csv_text(table))
     assert [(unguard(row["a"]), unguard(row["b"])) for row in read] == rows
 

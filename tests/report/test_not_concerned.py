@@ -15,7 +15,7 @@ from promptpex.report.gate import Limits, decided
 from promptpex.report.html_page import html
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.summary import summarise, to_dict
-from promptpex.tables import records
+from promptpex.tables import records, verdicts
 from tests.report.printed import printed
 from tests.tables.by_hand import output, run, verdict
 from tests.tables.many import cases
@@ -89,7 +89,7 @@ def test_a_setting_in_a_manifest_that_no_report_can_compute_with_is_a_named_erro
     runs.finish(folder, half_concerned())
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps({**manifest, "settings": {name: value}}))
-    for read in (runs.read, runs.read_columns):
+    for read in (runs.read, runs.read_for_report):
         with pytest.raises(RunError, match=name):
             read(folder)
 
@@ -98,13 +98,13 @@ def test_a_run_with_it_comes_back_and_a_status_that_there_is_none_of_is_a_named_
     folder = tmp_path / "p" / "run"
     runs.finish(folder, half_concerned())
     assert runs.read(folder) == half_concerned()
-    assert [*runs.read_columns(folder).verdicts["status"]] == [one.status for one in half_concerned().verdicts]
+    assert [*verdicts(runs.read_for_report(folder))["status"]] == [one.status for one in half_concerned().verdicts]
     path = folder / "verdicts.jsonl"
     lines = path.read_text().splitlines()
     for status in ("irrelevant", "not concerned", "", None, ["pass"]):
         changed = json.dumps({**json.loads(lines[2]), "status": status})
         path.write_text("\n".join([*lines[:2], changed, *lines[3:]]) + "\n")
-        for read in (runs.read, runs.read_columns):
+        for read in (runs.read, runs.read_for_report):
             with pytest.raises(RunError, match="status") as error:
                 read(folder)
             assert (error.value.path, error.value.line) == (path, 3)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.records import AnyRun, PartOfSuite, Run
+from promptpex.core.records import PartOfSuite, Run
 from promptpex.core.translation import reading_in
 from promptpex.promptfile import renderer
 from promptpex.report import Summary, gate_formats, summarise, to_dict
@@ -20,7 +20,7 @@ from promptpex.report.gate_result import GateResult, gate_result
 from promptpex.report.html_page import html
 from promptpex.report.notebook import run_html
 from promptpex.report.translated_values import reason_of
-from promptpex.tables import records
+from promptpex.tables import AnyRun, records
 from tests.marked_language import Marked, ReadPage, data_of, unmarked
 from tests.report.printed import printed
 from tests.report.test_secondary_tables import full

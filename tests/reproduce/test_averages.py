@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.reproduce import averages
 from benchmarks.reproduce import tables as result_tables
-from promptpex.tables.frames import typed
+from promptpex.tables import Table
 
 
 def contrast(benchmark: str, model: str, first: float | None, second: float | None, **more: Any) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def contrast(benchmark: str, model: str, first: float | None, second: float | No
 
 
 def contrasts(*rows: dict[str, Any]) -> pd.DataFrame:
-    return typed(rows, result_tables.CONTRAST_COLUMNS)
+    return Table.of(rows, result_tables.CONTRAST_COLUMNS).frame()
 
 
 def test_each_benchmark_counts_once_and_only_those_with_both_sides() -> None:
@@ -65,8 +65,8 @@ def test_spec_agreement_is_the_cosine_of_shares_over_benchmarks() -> None:
         {"benchmark": "a", "model": "n", "cases": 4, "prompt_share": 0.0, "spec_share": 0.5},
         {"benchmark": "b", "model": "n", "cases": 0, "prompt_share": None, "spec_share": None},
     ]
-    table = typed(({name: row.get(name) for name in result_tables.AGREEMENT_COLUMNS} for row in rows),
-                  result_tables.AGREEMENT_COLUMNS)  # fmt: skip
+    table = Table.of(({name: row.get(name) for name in result_tables.AGREEMENT_COLUMNS} for row in rows),
+                  result_tables.AGREEMENT_COLUMNS).frame()  # fmt: skip
     of_m, of_n, whole = averages.spec_agreement(table).to_dict("records")
     assert (of_m["benchmarks"], of_m["cosine"]) == (2, pytest.approx(2**-0.5))
     assert (of_n["benchmarks"], pd.isna(of_n["cosine"])) == (1, True)

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from promptpex.core.records import Coded
-from promptpex.tables import VERDICT_COLUMNS
-from promptpex.tables.frames import framed
+from promptpex.tables import VERDICT_COLUMNS, Table
 
 
 def cube_of(agrees: Any, fails: Any) -> pd.DataFrame:
@@ -27,8 +25,8 @@ def cube_of(agrees: Any, fails: Any) -> pd.DataFrame:
         "repeat": _coded([0], np.zeros_like(failed)),
         "turn": _coded([0], np.zeros_like(failed)),
     }
-    return framed(data, VERDICT_COLUMNS)
+    return Table(VERDICT_COLUMNS, data, len(failed)).frame()
 
 
-def _coded(values: list[Any], codes: Any) -> Coded:
-    return Coded(values, codes)
+def _coded(values: list[Any], codes: Any) -> list[Any]:
+    return [values[code] for code in codes]

@@ -37,7 +37,7 @@ def answered(count: int, expected: int | None = None, repeats: int = 1, /, **rig
 
 
 def expected(run: Run) -> pd.DataFrame:
-    return expected_outcomes(outputs(run), scores(run))
+    return expected_outcomes(outputs(run), scores(run)).outputs().frame()
 
 
 def row(run: Run, model: str = "a") -> dict[str, Any]:

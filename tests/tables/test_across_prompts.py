@@ -27,7 +27,7 @@ def test_a_share_that_is_a_lower_bound_is_one_among_the_lowest_and_highest_too()
     table = prompt_models(
         [({"prompt": name, "file": f"{name}.md"}, models(outputs(run))) for name, run in made.items()]
     )
-    table["at_least"] = table["prompt"].eq("bound")
+    table = table.with_columns({}, {"at_least": [name == "bound" for name in table.column("prompt")]})
     (row,) = records(over_prompts(table))
     assert (row["lowest"], row["lowest_at_least"]) == (0.1, False)
     assert (row["highest"], row["highest_at_least"]) == (0.4, True)

@@ -13,7 +13,7 @@ RULES = ("r1", "r2", "r3")
 def discrimination_of(judged: list[Verdict]) -> Discrimination:
     keys = dict.fromkeys(one.key for one in judged)
     made = run([output(case, model, repeat=repeat) for case, model, repeat in keys], judged, models=("m", "n"))
-    return discrimination(outputs(made), verdicts(made), RULES)
+    return discrimination(outputs(made), verdicts(made), rules=RULES)
 
 
 def test_cases_and_rules_that_tell_nothing_apart() -> None:

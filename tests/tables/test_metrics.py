@@ -21,9 +21,9 @@ from promptpex.tables import (
     models,
     outputs,
     rankings,
+    scored_outputs,
     scores,
     with_metrics,
-    with_scores,
 )
 from tests.tables.by_hand import output, score
 from tests.tables.many import many
@@ -169,11 +169,10 @@ def test_the_tables_of_models_and_outputs_get_columns_after_their_own() -> None:
     assert list(wide.columns) == [*MODEL_COLUMNS, *added]
     assert wide["metric_tone"].fillna(-1).tolist() == [-1, 0.5, -1]
     assert wide["metric_tone_scored"].fillna(-1).tolist() == [0, 3, -1]
-    rows = with_scores(outputs(made), scores(made))
-    assert list(rows.columns) == [*OUTPUT_COLUMNS, "metric_tone"]
-    assert rows["metric_tone"].fillna(-1).tolist() == [0, 0.5, 1, -1, -1, -1]
-    none = made.replace(scores=())
-    assert list(with_scores(outputs(none), scores(none)).columns) == list(OUTPUT_COLUMNS)
+    kinds, rows = scored_outputs(outputs(made), scores(made))
+    assert list(kinds) == [*OUTPUT_COLUMNS, "metric_tone"]
+    assert [row[-1] for row in rows] == [0, 0.5, 1, None, None, None]
+    assert list(scored_outputs(made.replace(scores=()))[0]) == list(OUTPUT_COLUMNS)
 
 
 def test_the_lowest_scores_come_with_the_reason_of_each_judge() -> None:

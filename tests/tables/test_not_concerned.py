@@ -49,7 +49,7 @@ def test_a_rule_that_concerns_no_output_has_its_row_and_no_share() -> None:
         *(["r1", "a", 0, 2], ["r1", "b", 0, 2]),
     ]
     assert table["share"].isna().tolist() == [False, False, True, True]
-    separation = discrimination(outputs(made(*judged)), cube, ("r1", "r2", "r3"))
+    separation = discrimination(outputs(made(*judged)), cube, rules=("r1", "r2", "r3"))
     assert (separation.never_concerned, separation.never_broken, separation.never_scored) == (("r1",), ("r2",), ("r3",))
 
 
@@ -100,7 +100,7 @@ def test_what_a_rule_does_not_concern_changes_no_share_of_another(drawn: list[tu
     as_kept = [
         (first.replace("not_concerned", "pass"), second.replace("not_concerned", "pass")) for first, second in drawn
     ]
-    assert outputs(as_drawn, cube)["verdict"].tolist() == outputs(of(as_kept))["verdict"].tolist()
+    assert outputs(as_drawn)["verdict"].tolist() == outputs(of(as_kept))["verdict"].tolist()
 
 
 def test_kappa_is_of_what_both_found_concerned_and_the_rest_is_counted() -> None:

@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from promptpex.tables import plain_values, records
-from promptpex.tables.frames import typed
+from promptpex.tables import Table, plain_values, records
 
 
 def test_records_are_plain_and_know_what_is_missing() -> None:
     kinds = {"text": "string", "count": "Int64", "share": "Float64", "flag": "boolean"}
-    frame = typed([{"text": "a", "count": 2, "share": 0.5, "flag": True}, {}], kinds)
+    frame = Table.of([{"text": "a", "count": 2, "share": 0.5, "flag": True}, {}], kinds)
     first, second = records(frame)
     assert first == {"text": "a", "count": 2, "share": 0.5, "flag": True}
     assert [type(value) for value in first.values()] == [str, int, float, bool]
@@ -40,7 +39,7 @@ def test_values_of_any_dtype_can_be_written_as_json(column: pd.Series, values: l
 
 
 def test_a_table_without_rows_has_no_records() -> None:
-    assert records(typed([], {"text": "string"})) == []
+    assert records(Table.of([], {"text": "string"})) == []
 
 
 def test_another_value_may_stand_for_what_is_missing() -> None:

@@ -12,7 +12,7 @@ from tests.tables.by_hand import colours, output, run, verdict
 
 
 def of_model(name: str = "m", **made: Any) -> pd.Series[Any]:
-    table = models(outputs(run(**made)))
+    table = models(outputs(run(**made))).frame()
     return table[table["model"] == name].iloc[0]
 
 

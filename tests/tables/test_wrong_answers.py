@@ -41,7 +41,7 @@ def answered(**by_model: Answers) -> Run:
 
 def compared(made: Run) -> tuple[pd.DataFrame, dict[str, str]]:
     expected = {case.id: case.expected for case in made.suite.cases if case.expected is not None}
-    return expected_outcomes(outputs(made), scores(made)), expected
+    return expected_outcomes(outputs(made), scores(made)).outputs().frame(), expected
 
 
 def shown(made: Run) -> list[tuple[str, str, str, int]]:

@@ -19,7 +19,7 @@ def store(made: Run, results: Path, *, folder: str = "", report: bool = True) ->
     place = results / folder if folder else runs.folder_for(results, made.manifest.prompt, made.manifest.run)
     runs.finish(place, made)
     if report:
-        write(summarise(runs.read_columns(place), folder=place), place)
+        write(summarise(runs.read_for_report(place), folder=place), place)
     return place
 
 

@@ -75,7 +75,7 @@ async def test_a_report_is_that_of_the_file_with_the_way_back(results: Path) -> 
     with served(Ports(results)) as server:
         page = await page_of(server, "/runs/colours/first")
         folder = results / "colours" / "first"
-        file = html(summarise(runs.read_columns(folder), folder=folder))
+        file = html(summarise(runs.read_for_report(folder), folder=folder))
         start = page.index('<nav class="tabs"')
         end = page.index("</nav>") + len("</nav>")
         body = file.index("<body>")

@@ -12,7 +12,7 @@ from promptpex.cli.main import run_cli
 from promptpex.core.records import Run
 from promptpex.report import runs
 from promptpex.report.run_tables import tables_of
-from promptpex.tables import noise, outputs
+from promptpex.tables import OwnedRows, noise, outputs
 from promptpex.workflow.comparison.noise import noise_around
 from tests.tables.many import many
 from tests.web.serving import page_of, served, words
@@ -46,7 +46,9 @@ def keep(results: Path, run: str, number: str, made: Run) -> Path:
 
 def measured(results: Path, *names: str) -> list[dict[str, object]]:
     folders = [runs.resolve(Path(name), results) for name in names]
-    rows = noise_around([tables_of(runs.read_columns(folder)) for folder in folders], folders, results, confidence=0.95)
+    rows = noise_around(
+        [tables_of(runs.read_for_report(folder)) for folder in folders], folders, results, confidence=0.95
+    )
     return [dict(row) for row in rows]
 
 
@@ -64,8 +66,8 @@ def test_what_was_read_twice_from_the_store_is_no_second_answer(results: Path) -
     keep(results, AFTER, "-2", answered(10, 2))
     assert measured(results, AFTER) == []
     same = outputs(answered(10, 2))
-    assert not len(noise([[same, same]]))
-    assert len(noise([[same, outputs(answered(10, 3))]]))
+    assert not len(noise([[OwnedRows(same), OwnedRows(same)]]))
+    assert len(noise([[OwnedRows(same), OwnedRows(outputs(answered(10, 3)))]]))
 
 
 def instant(failing: int, *, model: str = "a", **settings: object) -> Run:
@@ -93,7 +95,7 @@ def test_a_run_in_memory_and_in_its_folder_is_one(results: Path) -> None:
     keep(results, AFTER[::-1], "", instant(6))
     keep(results, AFTER[::-1], "-2", instant(6, fresh=True))
     folder = results / "colours" / f"{AFTER[::-1]}-2"
-    run = tables_of(runs.read_columns(folder))
+    run = tables_of(runs.read_for_report(folder))
     (row,) = noise_around([run], [None], results, confidence=0.95)
     assert (row["runs"], row["cases"], row["differing"]) == (2, 60, 0.0)
     assert [row] == list(noise_around([run, run], [None, folder], results, confidence=0.95))

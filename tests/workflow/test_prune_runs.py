@@ -77,7 +77,7 @@ def test_what_people_named_blessed_or_graded_stays_and_says_why(project: Path) -
     keep("r1", 4, name="before")
     blessed = Path("results/colours/r2")
     blessed_figures_file.write(
-        project / "colours.blessed.json", blessed_figures_file.bless(runs.read_columns(blessed), blessed)
+        project / "colours.blessed.json", blessed_figures_file.bless(runs.read_for_report(blessed), blessed)
     )
     graded = keep("r3", 2, text="A text that no other run has.")
     first = runs.read(graded).suite.cases[0]

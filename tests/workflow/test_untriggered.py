@@ -77,7 +77,7 @@ async def test_a_run_tells_which_cases_do_not_trigger_their_rule_and_coverage_le
     async with open_session(settings(tmp_path), provider=FakeClient(reply)) as session:
         _, where = await run(session, files_of(tmp_path / "prompt.md"))
         assert where is not None
-    summary = summarise(runs.read_columns(where))
+    summary = summarise(runs.read_for_report(where))
     assert to_dict(summary)["discrimination"]["untriggered"] == ("c2",)
     shown = " ".join(printed(summary, width=200).split())
     assert "cases that do not meet their rule's condition 1 of 2 c2" in shown

@@ -10,10 +10,11 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
+from promptpex.tables import AnyRun
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
-    from promptpex.core.records import AnyRun, Run
+    from promptpex.core.records import Run
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.batches.find_runs import MeantRuns
 

@@ -22,7 +22,6 @@ from promptpex.core.records.call import (
     Verdict,
 )
 from promptpex.core.records.case import Case, Match, Rating, Suite
-from promptpex.core.records.columnar import AnyRun, Coded, Column, Columns, RunColumns, RunInParts
 from promptpex.core.records.grade import (
     KEY_LENGTH,
     LONGEST_NAME,
@@ -139,12 +138,8 @@ __all__ = [
     "NO_VALUE",
     "UNTRUSTED",
     "WHOLE_INPUT",
-    "AnyRun",
     "Case",
     "Check",
-    "Coded",
-    "Column",
-    "Columns",
     "Completion",
     "Grade",
     "GradeValue",
@@ -167,8 +162,6 @@ __all__ = [
     "Role",
     "Rule",
     "Run",
-    "RunColumns",
-    "RunInParts",
     "Language",
     "Scale",
     "Score",

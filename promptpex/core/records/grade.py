@@ -133,10 +133,12 @@ class Grade(Record):
 
 
 def output_key(inputs: Mapping[str, Any], output: str) -> str:
+    """By what grades and examples know an output: a hash of its inputs and its text."""
     return digest([dict(inputs), output], KEY_LENGTH)
 
 
 def superseded(grades: Iterable[Grade]) -> frozenset[str]:
+    """The ids of the grades that another replaces, or that were taken back."""
     grades = tuple(grades)
     replaced = frozenset(grade.replaces for grade in grades if grade.replaces is not None)
     return replaced | frozenset(grade.id for grade in grades if grade.withdrawn)

@@ -7,17 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpex.core.records import BatchManifest, BatchPart
 from promptpex.report.batches.batch_in_words import about_decisions, batch_answer, incomplete_notes
 from promptpex.report.headline import by_these_judges
 from promptpex.report.percentages import TableRow
 from promptpex.report.summary import Summary
-from promptpex.tables import over_prompts, prompt_models, records
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables import Table, over_prompts, prompt_models, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +39,12 @@ class BatchReport:
     parts: tuple[ReportedPart, ...]
 
     @cached_property
-    def by_prompt(self) -> pd.DataFrame:
+    def by_prompt(self) -> Table:
         """A row per prompt and model, columns ``tables.PROMPT_MODEL_COLUMNS``."""
         return prompt_models([(_about(one), one.summary.models) for one in self.parts if one.summary is not None])
 
     @cached_property
-    def by_model(self) -> pd.DataFrame:
+    def by_model(self) -> Table:
         """A row per model, columns ``tables.OVER_PROMPTS_COLUMNS``."""
         return over_prompts(self.by_prompt)
 

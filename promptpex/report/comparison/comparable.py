@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpex.core.ids import digest, text_digest
 from promptpex.core.records import Manifest
 from promptpex.report.comparison.what_changed import changed_rules
 from promptpex.report.run_tables import RunTables
-from promptpex.tables import judged
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables import Cells, Rows
 
 JUDGING = ("judge_mode", "judge_sees_input", "judge_sees_prompt", "judge_examples", "quorum", "min_agreement")
 """Settings that say how judges are asked, and which of their verdicts count."""
@@ -34,7 +31,7 @@ class Comparable:
 
     same_texts: tuple[frozenset[str], ...]
     unlike: tuple[str, ...] = ()
-    rows: tuple[pd.DataFrame, pd.DataFrame] | None = None
+    rows: tuple[Cells, Cells] | None = None
 
 
 def comparable(before: RunTables, after: RunTables, models: Sequence[tuple[str, str]]) -> Comparable:
@@ -52,19 +49,16 @@ def comparable(before: RunTables, after: RunTables, models: Sequence[tuple[str, 
 def text_marks(made: RunTables) -> Mapping[tuple[str, str], str]:
     """By model and case a hash of the answers in all repeats; none where one is missing."""
     texts: defaultdict[tuple[str, str], list[str | None]] = defaultdict(list)
-    for part in made.parts():
-        columns = (part.outputs[name].tolist() for name in ("model", "case", "output"))
-        for model, case, text in zip(*columns, strict=True):
-            texts[model, case].append(text_digest(text, MARK) if isinstance(text, str) else None)
+    for model, case, text in made.rows.query("m.name, c.id, o.text"):
+        texts[model, case].append(None if text is None else text_digest(text, MARK))
     return {key: digest(sorted(filter(None, own)), MARK) for key, own in texts.items() if None not in own}
 
 
 def _unlike(before: RunTables, after: RunTables) -> list[str]:
     changed = {rule.id for rule in changed_rules(before.run, after.run)}
-    names = dict.fromkeys([*after.kinds["rule"].tolist(), *before.kinds["rule"].tolist()])
     if _judged_by(before.run.manifest) != _judged_by(after.run.manifest):
         changed |= _judged(before) | _judged(after)
-    return [rule for rule in names if rule in changed]
+    return [rule for rule in dict.fromkeys([*after.rules, *before.rules]) if rule in changed]
 
 
 def _judged_by(manifest: Manifest) -> list[Any]:
@@ -75,14 +69,9 @@ def _judged_by(manifest: Manifest) -> list[Any]:
 
 def _judged(made: RunTables) -> set[str]:
     """The rules on which a judge's verdict counts."""
-    kinds = made.kinds
-    by_judge = kinds["source"].str.startswith("judge").fillna(False) & kinds["counts"].fillna(False)
-    return set(kinds.loc[by_judge, "rule"].tolist())
+    return set(made.database.listed("SELECT DISTINCT rule FROM verdict WHERE source GLOB 'judge*' AND counts"))
 
 
-def _without(made: RunTables, rules: Collection[str]) -> pd.DataFrame:
-    """The outputs of a run, by the verdicts on other rules than these."""
-    import pandas as pd
-
-    parts = (judged(part.outputs, part.verdicts[~part.verdicts["rule"].isin(list(rules))]) for part in made.parts())
-    return pd.concat([part.drop(columns="output") for part in parts], ignore_index=True)
+def _without(made: RunTables, rules: Collection[str]) -> Cells:
+    """The outputs of a run, counted by the verdicts on other rules than these."""
+    return Cells.of(Rows(made.database, made.database.judged_without(rules)))

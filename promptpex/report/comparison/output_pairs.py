@@ -17,7 +17,7 @@ from promptpex.report.page.cases import ShownOutput, after_of, right_text, shown
 from promptpex.report.run_comparison import RunComparison
 from promptpex.report.run_tables import RunTables
 from promptpex.tables import records
-from promptpex.tables.paired_cells import RUNS, changes_of, kinds_of
+from promptpex.tables.paired_cells import changes_of
 
 CHANGES = {
     "new": Key("newly failing"),
@@ -32,8 +32,6 @@ SAME_TEXT = "same"
 """The mark of a pair whose outputs are the same to the letter, and their verdicts are not."""
 MOST_OUTPUTS = 10_000
 """Outputs on the page at most."""
-
-_COLUMNS = ["case", "model", "repeat", "output", "message", "verdict", "unscored", "error"]
 
 Cell = tuple[str, str]
 """A model, as the comparison calls it, and a case."""
@@ -114,7 +112,7 @@ def compared_cases(comparison: RunComparison, rules: Sequence[str]) -> ComparedC
     Args:
         rules: those of the page in its order.
     """
-    changes, models = _Changes.of(comparison), comparison.models["model"].tolist()
+    changes, models = _Changes.of(comparison), comparison.models.column("model")
     ranked, all_changes = changes.ranked, list(CHANGES)
     shown_outputs = {
         (models[model], case): all_changes[change]
@@ -151,9 +149,9 @@ class _Changes(NamedTuple):
     def of(cls, comparison: RunComparison) -> _Changes:
         """Those of a comparison."""
         cells = tables.cells_of_both(comparison.before.rows, comparison.after.rows, comparison.names, comparison.cases)
-        bounds = comparison.models["at_least"].fillna(False).to_numpy(bool)[cells["model"].to_numpy()]
-        changes = changes_of(kinds_of(cells, RUNS[0]), kinds_of(cells, RUNS[1]), bounds)
-        return cls(cells["model"].tolist(), cells["case"].tolist(), changes.tolist())
+        at_least = [bool(bound) for bound in comparison.models.column("at_least")]
+        bounds = [at_least[model] for model in cells.models]
+        return cls(cells.models, cells.cases, changes_of(*cells.counts, bounds).tolist())
 
     @property
     def kept(self) -> int:
@@ -186,14 +184,14 @@ def _rule_changes(
     by_model: defaultdict[str, list[str]] = defaultdict(list)
     for model, case in shown:
         by_model[model].append(case)
-    called = dict(zip(comparison.models["model"].tolist(), comparison.names, strict=True))
+    called = dict(zip(comparison.models.column("model"), comparison.names, strict=True))
     by_cell: defaultdict[Cell, dict[str, str]] = defaultdict(dict)
     for (model, cases), rule in product(by_model.items(), rules):
         sides = [
             one.rule_counts.of_cases(rule, name, cases)
             for one, name in zip((comparison.before, comparison.after), called[model], strict=True)
         ]
-        changes = changes_of(sides[0], sides[1], bounds=(rule, model) in bounds).tolist()
+        changes = changes_of(sides[0][:, :3], sides[1][:, :3], bounds=(rule, model) in bounds).tolist()
         fails = (sides[0][:, 0] + sides[1][:, 0]).tolist()
         for case, change, failed in zip(cases, changes, fails, strict=True):
             name = list(CHANGES)[change] if 0 <= change < len(CHANGES) else ""
@@ -203,7 +201,7 @@ def _rule_changes(
 
 
 def _pairs(comparison: RunComparison, shown: Mapping[Cell, str], rules: Sequence[str]) -> Mapping[Cell, OutputPair]:
-    place = {name: index for index, name in enumerate(comparison.models["model"].tolist())}
+    place = {name: index for index, name in enumerate(comparison.models.column("model"))}
     before, after = (_outputs(comparison, at, shown, place) for at in (0, 1))
     by_rule = _rule_changes(comparison, shown, rules)
     return {
@@ -239,14 +237,12 @@ def _outputs(
     """The outputs of one of the runs by model and case, with what is worth reading of their verdicts."""
     side: RunTables = (comparison.before, comparison.after)[at]
     called = dict(zip((names[at] for names in comparison.names), place, strict=True))
-    cells = zip(side.rows["model"].tolist(), side.rows["case"].tolist(), strict=True)
-    chosen = side.chosen([at for at, (model, case) in enumerate(cells) if (called.get(model, ""), case) in shown])
-    rows = chosen.outputs[_COLUMNS]
-    verdicts = shown_verdicts(chosen.verdicts, rows)
-    scores = shown_scores(chosen.scores, {case for _, case in shown}, scales(side.run))
+    cells = side.rows.query("t.place, m.name, c.id")
+    chosen = side.chosen([place for place, model, case in cells if (called.get(model, ""), case) in shown])
+    verdicts, scores = shown_verdicts(chosen.verdicts), shown_scores(chosen.scores, scales(side.run))
     by_cell: defaultdict[Cell, list[ShownOutput]] = defaultdict(list)
     after = after_of(side.run)
-    for row in records(rows):
+    for row in chosen.outputs.records():
         key, name = (row["case"], row["model"], row["repeat"]), called[row["model"]]
         output_shown = shown_output(row, place[name], verdicts.get(key, []), after)
         by_cell[name, row["case"]].append(replace(output_shown, scores=tuple(scores.get(key, ()))))

@@ -8,7 +8,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpex.core.records import AnyRun
 from promptpex.core.translation import Key
 from promptpex.report.comparison.output_pairs import CHANGES, SAME_TEXT, ComparedCase, ComparedCases, compared_cases
 from promptpex.report.comparison.what_changed import WhatChanged, what_changed
@@ -20,7 +19,7 @@ from promptpex.report.percentages import points_apart
 from promptpex.report.run_comparison import RunComparison
 from promptpex.report.text_table import Section
 from promptpex.report.view_model import Bar
-from promptpex.tables import records
+from promptpex.tables import AnyRun, records
 
 OPEN_PAIRS = 100
 """Up to so many pairs, a few screens, the cases are unfolded from the start."""
@@ -148,7 +147,7 @@ def comparison_page(comparison: RunComparison) -> ComparisonPage:
     broken.sort(key=lambda row: (row["decision"] == "undecided", *(-row[name] for name in counts)))
     broken_rules = dict.fromkeys(row["rule"] for row in broken)
     noise = noise_sentences(comparison.noise, models)
-    old, new = (list(one.kinds["rule"].unique()) for one in (comparison.before, comparison.after))
+    old, new = comparison.before.rules, comparison.after.rules
     texts = _texts(comparison.before.run) | _texts(comparison.after.run)
     return ComparisonPage(
         names=tuple(row["model"] for row in models),

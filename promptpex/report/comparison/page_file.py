@@ -9,9 +9,9 @@ from urllib.parse import quote
 from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
-from promptpex.core.records import AnyRun
 from promptpex.report.comparison.page import RunLink, comparison_html
 from promptpex.report.run_comparison import RunComparison
+from promptpex.tables import AnyRun
 
 REPORT = "report.html"
 

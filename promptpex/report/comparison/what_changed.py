@@ -8,10 +8,11 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from promptpex.core.ids import digest
-from promptpex.core.records import AnyRun, Case, Manifest, Message, Rule
+from promptpex.core.records import Case, Manifest, Message, Rule
 from promptpex.core.translation import Key, tr
 from promptpex.report.comparison.word_differences import MOST_TEXT, TextPiece, word_differences
 from promptpex.report.page.values import pretty
+from promptpex.tables import AnyRun
 
 MOST_RULES = 200
 """Changed rules that are shown."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from promptpex.core.outcomes import HEAVIEST_FIRST
-from promptpex.core.records import EXPECTED, NOT_CONCERNED, AnyRun, Case
+from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
 from promptpex.core.translation import Key, from_data, tr
 from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.page.addresses import FirstTargets, Ids
 from promptpex.report.page.asked import Asked, SentMessages, all_asked
+from promptpex.report.run_tables import ChosenOutputs
 from promptpex.report.summary import Summary
-from promptpex.tables import PartTables, plain_values, records
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables import AnyRun, Table, records
 
 VERDICTS = ("fail", "unscored", "pass")
 
@@ -102,7 +100,7 @@ class CaseGroup:
 
 def case_groups(
     summary: Summary,
-    shown: PartTables,
+    shown: ChosenOutputs,
     names: Sequence[str],
     rules: Sequence[str],
     sent: SentMessages | None = None,
@@ -169,12 +167,12 @@ def _grouped(summary: Summary, answers: Mapping[str, list[ShownOutput]]) -> Iter
 
 
 def _answers(
-    summary: Summary, shown: PartTables, names: Sequence[str], rules: Sequence[str]
+    summary: Summary, shown: ChosenOutputs, names: Sequence[str], rules: Sequence[str]
 ) -> Mapping[str, list[ShownOutput]]:
     """The outputs by case."""
     place = {name: index for index, name in enumerate(names)}
-    rows, verdicts = records(shown.outputs), shown_verdicts(shown.verdicts, shown.outputs)
-    scores = shown_scores(shown.scores, {row["case"] for row in rows}, scales(summary.run))
+    rows, verdicts = shown.outputs.records(), shown_verdicts(shown.verdicts)
+    scores = shown_scores(shown.scores, scales(summary.run))
     contradicted, flaky, after = _contradicted(summary), _flaky(summary), after_of(summary.run)
     by_case: dict[str, list[ShownOutput]] = defaultdict(list)
     for row in rows:
@@ -204,7 +202,7 @@ def _letters(verdicts: Iterable[ShownVerdict], rules: Sequence[str]) -> str:
 
 def _contradicted(summary: Summary) -> set[OutputKey]:
     """The outputs on which code and a judge differ."""
-    return {_key(row) for row in records(summary.details.disagreements[["case", "model", "repeat"]])}
+    return {_key(row) for row in records(summary.details.disagreements)}
 
 
 def _flaky(summary: Summary) -> set[tuple[str, str]]:
@@ -297,17 +295,12 @@ def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
     return sorted({mark for index, verdict in pairs for mark in (f"m{index}", verdict, f"m{index}-{verdict}")})
 
 
-def shown_verdicts(cube: pd.DataFrame, shown: pd.DataFrame) -> Mapping[OutputKey, list[ShownVerdict]]:
-    """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
-    keys = ["case", "model", "repeat"]
-    unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
-    on_page = set(zip(*(shown[name].tolist() for name in keys), strict=True))
-    near = ~unjudged.to_numpy(bool) & cube["case"].isin(shown["case"]).to_numpy(bool)
-    columns = [plain_values(cube[name][near]) for name in (*keys, *ShownVerdict._fields)]
+def shown_verdicts(verdicts: Table) -> Mapping[OutputKey, list[ShownVerdict]]:
+    """Per output its verdicts, without those of rules that had no judge: that is said at the rule."""
     by_output: dict[OutputKey, list[ShownVerdict]] = defaultdict(list)
-    for case, model, repeat, *fields in zip(*columns, strict=True):
-        if (case, model, repeat) in on_page:
-            by_output[case, model, repeat].append(ShownVerdict(*fields))
+    for row in verdicts.records():
+        if row["unscored"] != "no-judge" or row["counts"]:
+            by_output[_key(row)].append(ShownVerdict(*(row[name] for name in ShownVerdict._fields)))
     return by_output
 
 
@@ -318,18 +311,16 @@ def right_text(case: Case) -> str | None:
     return "\n".join((case.expected, *(tr("or: {text}", text=text) for text in case.also_right)))
 
 
-def shown_scores(
-    scores: pd.DataFrame, cases: Collection[str], scale_of: Mapping[str, str]
-) -> Mapping[OutputKey, list[ShownScore]]:
-    """The scores that count, per output of these cases.
+def shown_scores(scores: Table, scale_of: Mapping[str, str]) -> Mapping[OutputKey, list[ShownScore]]:
+    """The scores that count, per output.
 
     Args:
         scale_of: the scale of each metric.
     """
     by_output: dict[OutputKey, list[ShownScore]] = defaultdict(list)
-    counting = scores["counts"].to_numpy(bool) & scores["case"].isin(list(cases)).to_numpy(bool)
-    for row in records(scores[counting]):
-        by_output[_key(row)].append(_score(row, scale_of.get(row["name"])))
+    for row in scores.records():
+        if row["counts"]:
+            by_output[_key(row)].append(_score(row, scale_of.get(row["name"])))
     return by_output
 
 

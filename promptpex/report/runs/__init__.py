@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from promptpex.report.runs.execution_folder import RunPlace
-from promptpex.report.runs.parts import NotInOrderError, read_for_report
 from promptpex.report.runs.references import (
     LATEST,
     Tell,
@@ -22,17 +21,17 @@ from promptpex.report.runs.run_folder import (
     folder_for,
     outputs_of,
     read,
-    read_columns,
+    read_for_report,
     read_inputs,
     read_manifest,
     read_scores,
 )
 from promptpex.report.runs.run_spool import RunRecords
-from promptpex.report.runs.verdict_parquet import lacks_parquet
+from promptpex.tables import AnyRun
 
 __all__ = [
     "LATEST",
-    "NotInOrderError",
+    "AnyRun",
     "RecordWriter",
     "RunPlace",
     "RunRecords",
@@ -43,13 +42,11 @@ __all__ = [
     "finish",
     "folder_for",
     "latest",
-    "lacks_parquet",
     "latest_of",
     "made_earlier",
     "may_decide",
     "outputs_of",
     "read",
-    "read_columns",
     "read_for_report",
     "read_inputs",
     "read_manifest",

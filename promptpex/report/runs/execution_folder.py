@@ -32,12 +32,10 @@ from promptpex.report.runs.run_folder import (
     folder_for,
     hold,
     read_manifest,
-    verdicts_of,
     write_whole,
     writing,
 )
 from promptpex.report.runs.run_spool import RunRecords
-from promptpex.report.runs.verdict_parquet import CUBE
 
 R = TypeVar("R", bound=Record)
 
@@ -143,7 +141,7 @@ def _repeats(kept: Path, records: RunRecords) -> bool:
     outputs, verdicts = records.outputs, records.verdicts
     return (
         _stays(_lines(kept / OUTPUTS), outputs.all_lines(), Output, lambda one: one.error is None)
-        and _stays(_verdict_lines(kept), verdicts.all_lines(), Verdict, lambda one: one.status != "unscored")
+        and _stays(_lines(kept / VERDICTS), verdicts.all_lines(), Verdict, lambda one: one.status != "unscored")
         and _stays(_lines(kept / SCORES), records.score_lines(), Score, lambda one: one.value is not None)
     )
 
@@ -170,15 +168,6 @@ def _lines(path: Path) -> Iterator[bytes]:
     """The lines of a file of the run; none where it is missing or cannot be read."""
     with suppress(RunError):
         yield from jsonl.whole_lines(path, error=RunError, what="file of the run", links=False)
-
-
-def _verdict_lines(folder: Path) -> Iterator[bytes]:
-    """The verdicts of a folder as lines; none where they cannot be read."""
-    if not (folder / CUBE).exists():
-        yield from _lines(folder / VERDICTS)
-    else:
-        with suppress(RunError):
-            yield from (jsonl.dump_record(one).encode("utf-8") for one in verdicts_of(folder))
 
 
 def executions(results: Path, manifest: Manifest) -> list[Path]:

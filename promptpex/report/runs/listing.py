@@ -22,10 +22,9 @@ from promptpex.core.translation import tr
 from promptpex.report.quantities import Estimate
 from promptpex.report.runs.references import newest_first, refer, runs_in
 from promptpex.report.runs.run_folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, is_written, read_manifest
-from promptpex.report.runs.verdict_parquet import CUBE
 
 REPORT = "report.csv"
-FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, CUBE, SCORES)
+FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, SCORES)
 """What a report is made from."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")

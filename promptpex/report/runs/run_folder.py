@@ -1,8 +1,7 @@
 """A run's folder, ``results/<prompt>/<run>/``: written as answers come, read back for judging and reports.
 
 ``manifest.json`` how it came about, ``inputs.json`` the prompt, spec and suite as they were, ``outputs.jsonl``,
-``verdicts.jsonl`` and, where there are any, ``scores.jsonl`` a record a line; many verdicts are a table,
-``verdicts.parquet``. The folder can be made again from the
+``verdicts.jsonl`` and, where there are any, ``scores.jsonl`` a record a line. The folder can be made again from the
 response store at any time.
 """
 
@@ -25,7 +24,6 @@ from promptpex.core.errors import RunError
 from promptpex.core.records import (
     KILLED,
     RUNNING,
-    Columns,
     Manifest,
     Metric,
     Output,
@@ -33,22 +31,22 @@ from promptpex.core.records import (
     Prompt,
     Record,
     Run,
-    RunColumns,
     Score,
     Spec,
     Suite,
     Verdict,
     collector_paused,
 )
-from promptpex.report.runs import verdict_parquet
 from promptpex.report.runs.run_spool import RunRecords
-from promptpex.report.runs.verdict_parquet import CUBE, MOST_LINES
+from promptpex.tables import RunDatabase, StoredRun
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.json"
 OUTPUTS = "outputs.jsonl"
 VERDICTS = "verdicts.jsonl"
 SCORES = "scores.jsonl"
+CUBE = "verdicts.parquet"
+"""Where an earlier version kept many verdicts."""
 
 LONGEST = 1_000_000_000
 """Bytes of a manifest, or of the inputs, that are read."""
@@ -100,7 +98,7 @@ def begin(folder: Path, run: Run) -> None:
         )
 
 
-def finish(folder: Path, run: Run, records: RunRecords | None = None, *, most_lines: int = MOST_LINES) -> None:
+def finish(folder: Path, run: Run, records: RunRecords | None = None) -> None:
     """As ``write_whole``, by a process that does not hold the folder yet.
 
     Args:
@@ -111,21 +109,19 @@ def finish(folder: Path, run: Run, records: RunRecords | None = None, *, most_li
     """
     if records is None:
         with RunRecords.of(run) as spooled:
-            finish(folder, run, spooled, most_lines=most_lines)
+            finish(folder, run, spooled)
         return
     lock = hold(folder, MAX_WAIT_S)
     if lock is None:
         raise RunError("another process writes this run; wait until it has ended", path=folder)
     try:
-        write_whole(folder, run, records, most_lines=most_lines)
+        write_whole(folder, run, records)
     finally:
         lock.release()
 
 
-def write_whole(folder: Path, run: Run, records: RunRecords, *, most_lines: int = MOST_LINES) -> None:
+def write_whole(folder: Path, run: Run, records: RunRecords) -> None:
     """Writes the whole run, each file at once, so that a reader never sees half of one; the manifest comes last.
-
-    More than ``most_lines`` verdicts are a table, ``verdicts.parquet``, where that can be written.
 
     Raises:
         RunError: as ``begin``.
@@ -133,9 +129,7 @@ def write_whole(folder: Path, run: Run, records: RunRecords, *, most_lines: int 
     begin(folder, run)
     with writing(folder):
         _put_lines(folder / OUTPUTS, records.outputs.all_lines())
-        verdicts = records.verdicts
-        if len(verdicts) <= most_lines or not verdict_parquet.write(folder, run.suite, verdicts):
-            _put_lines(folder / VERDICTS, verdicts.all_lines())
+        _put_lines(folder / VERDICTS, records.verdicts.all_lines())
         if len(records.expected) or len(records.metrics):
             _put_lines(folder / SCORES, records.score_lines())
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest, indent=1))
@@ -256,21 +250,15 @@ def read_scores(folder: Path) -> tuple[Score, ...]:
 
 
 @collector_paused()
-def read_columns(folder: Path) -> RunColumns:
-    """The run kept in a folder, as a report needs it: with many verdicts far smaller than what ``read`` gives.
+def read_for_report(folder: Path) -> StoredRun:
+    """The run kept in a folder, as a report needs it: its outputs, verdicts and scores in a database.
 
     Raises:
         RunError: as ``read``.
     """
     head = known_of(folder)
-    outputs = Columns.of(records_of(folder / OUTPUTS, Output), Output)
-    output_keys = set(zip(outputs["case"], outputs["model"], outputs["repeat"], strict=True))
-    return RunColumns(
-        **head,
-        outputs=outputs,
-        verdicts=Columns.of((one for one in verdicts_of(folder) if one.key in output_keys), Verdict),
-        scores=Columns.of(_scores(folder, output_keys), Score),
-    )
+    records = outputs_of(folder), verdicts_of(folder), records_of(folder / SCORES, Score)
+    return StoredRun(**head, database=RunDatabase.of_records(head["suite"], *records, strict=True))
 
 
 def known_of(folder: Path) -> dict[str, Any]:
@@ -287,7 +275,9 @@ def verdicts_of(folder: Path) -> Iterator[Verdict]:
     Raises:
         RunError: a file is damaged.
     """
-    return verdict_parquet.read(folder) if os.path.lexists(folder / CUBE) else records_of(folder / VERDICTS, Verdict)
+    if os.path.lexists(folder / CUBE):
+        raise RunError(f"has its verdicts in {CUBE}, as an earlier version kept them; judge it again", path=folder)
+    return records_of(folder / VERDICTS, Verdict)
 
 
 def _scores(folder: Path, there: set[OutputKey]) -> Iterator[Score]:

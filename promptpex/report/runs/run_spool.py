@@ -10,7 +10,8 @@ from typing import Self
 
 from promptpex.codecs import jsonl
 from promptpex.codecs.record_spool import RecordSpool, SpillFile
-from promptpex.core.records import Columns, Output, Run, RunColumns, Score, Verdict
+from promptpex.core.records import Output, Run, Score, Verdict
+from promptpex.tables import RunDatabase
 
 
 class RunRecords:
@@ -72,8 +73,6 @@ class RunRecords:
         scores = (jsonl.parse_record(line, Score) for line in self.score_lines())
         return run.replace(outputs=tuple(self.outputs), verdicts=tuple(self.verdicts), scores=tuple(scores))
 
-    def columns(self, run: Run) -> RunColumns:
-        """The run as a report needs it, without scores."""
-        run_fields = {name: getattr(run, name) for name in ("manifest", "prompt", "spec", "suite", "metrics")}
-        outputs, verdicts = Columns.of(self.outputs, Output), Columns.of(self.verdicts, Verdict)
-        return RunColumns(**run_fields, outputs=outputs, verdicts=verdicts, scores=Columns.of([], Score))
+    def database(self, run: Run) -> RunDatabase:
+        """The database of the run, without scores."""
+        return RunDatabase.of_records(run.suite, self.outputs, self.verdicts, ())

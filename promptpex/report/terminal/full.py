@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpex.core.translation import tr
 from promptpex.report.failures import FailureExample
@@ -17,7 +17,6 @@ from promptpex.report.terminal.sections import show_section
 from promptpex.report.terminal.texts import clean, named, print_cut, print_line
 from promptpex.report.translated_values import reason_of
 from promptpex.report.wrong_answers import wrong_answer_section
-from promptpex.tables import records
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +42,7 @@ def _tables(summary: Summary, console: Console) -> None:
         print_line(line, console)
     _metrics(summary, console)
     show_section(wrong_answer_section(summary), console)
-    if summary.models["scored"].sum() > 0:
+    if any(summary.models.column("scored")):
         for section in (rule_section(summary), *sections(summary)):
             show_section(section, console)
     if summary.examples:
@@ -56,7 +55,10 @@ def _metrics(summary: Summary, console: Console) -> None:
     """How the models do by the owner's metrics, and the output that each metric scores lowest."""
     show_section(metric_section(summary), console)
     scale_of = scales(summary.run)
-    for row in records(summary.lowest.drop_duplicates("metric")):
+    lowest: dict[str, dict[str, Any]] = {}
+    for row in summary.lowest.records():
+        lowest.setdefault(row["metric"], row)
+    for row in lowest.values():
         score = points(row["value"], scale_of.get(row["metric"]))
         place = tr("{model}, case {case}", model=named(row["model"]), case=named(row["case"]))
         lines = [

@@ -89,7 +89,7 @@ def _judging(summary: Summary, run: str) -> Iterator[NextStep]:
         yield NextStep(judge, tr("asks another judge"))
         return
     waiting = len({*summary.gaps.unjudged_rules, *summary.gaps.half_judged_rules})
-    if waiting and (summary.rows["error"].isna()).any():
+    if waiting and summary.made.database.has("SELECT 1 FROM output WHERE error IS NULL"):
         yield NextStep(judge, _judges(waiting))
 
 
@@ -101,7 +101,8 @@ def _judges(rules: int) -> str:
 
 def _reaching(summary: Summary) -> Iterator[NextStep]:
     """Where no model gave anything: which could be asked."""
-    if len(summary.rows) and not summary.run.manifest.partial and summary.rows["error"].notna().all():
+    outputs, failed = summary.made.database.query("SELECT count(*), count(error) FROM output").fetchone()
+    if outputs and outputs == failed and not summary.run.manifest.partial:
         yield NextStep("promptpex models", tr("which models can be reached from here"))
 
 
@@ -124,7 +125,7 @@ def _more_cases(summary: Summary) -> Iterator[NextStep]:
 
 def _using(summary: Summary, run: str, earlier: Path | None) -> Iterator[NextStep]:
     """What a run that has figures is good for."""
-    if not summary.models["scored"].sum() or summary.run.manifest.partial or summary.run.manifest.failed_in:
+    if not any(summary.models.column("scored")) or summary.run.manifest.partial or summary.run.manifest.failed_in:
         return
     if earlier is not None:
         yield NextStep(f"promptpex compare {run_argument(summary, earlier)} {run}", tr("what has changed since"))

@@ -113,10 +113,8 @@ def _ids(rules: Iterable[str]) -> str:
 
 def _why(summary: Summary, model: str, reasons: Iterable[str]) -> list[tuple[str, str]]:
     """For each reason that was an error with a message, the first message: what was wrong, and what to do."""
-    rows = summary.rows
-    failed = rows[rows["model"].isin([model]) & rows["error"].notna() & rows["message"].fillna("").ne("")]
-    first = failed.drop_duplicates("error")
-    messages = dict(zip(first["error"].tolist(), first["message"].tolist(), strict=True))
+    first = "WHERE m.name = CAST(? AS TEXT) AND o.error IS NOT NULL AND o.message <> '' ORDER BY t.place DESC"
+    messages = dict(summary.made.rows.query("o.error, o.message", first, [model]))
     return [(reason, messages[reason]) for reason in reasons if reason in messages]
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from promptpex.codecs.files.ordinary_files import state_of
 from promptpex.config import Resolved
 from promptpex.core.events import Listener
-from promptpex.core.records import AnyRun
 from promptpex.grading.labels import LabelRules
 from promptpex.report import runs
 from promptpex.report.run_comparison import RunComparison, compare_runs
 from promptpex.report.run_tables import tables_of
 from promptpex.report.runs.listing import FILES
-from promptpex.tables import PeoplesGrades
+from promptpex.tables import AnyRun, PeoplesGrades
 from promptpex.workflow.comparison.noise import noise_around, runs_alike
 from promptpex.workflow.peoples_grades import GradesOfRuns, peoples_grades
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptpex.core.errors import RunError
-from promptpex.core.records import AnyRun, Blessed
+from promptpex.core.records import Blessed
 from promptpex.promptfile import sibling
 from promptpex.report import Summary, blessed_figures_file, runs
 from promptpex.report.regression import Regressions, regressions
+from promptpex.tables import AnyRun
 from promptpex.workflow.comparison.noise import noise_around
 from promptpex.workflow.peoples_grades import prompt_file_of
 

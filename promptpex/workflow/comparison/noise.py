@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 from promptpex import tables
 from promptpex.core.errors import RunError
-from promptpex.core.records import AnyRun
 from promptpex.report import runs
 from promptpex.report.percentages import TableRow
-from promptpex.report.run_tables import RunTables, rows_of
+from promptpex.report.run_tables import RunTables
 from promptpex.report.runs.execution_folder import executions
-from promptpex.tables import Weights
+from promptpex.tables import AnyRun, OwnedRows, Rows, Weights
+from promptpex.tables.run_rows import OUTPUT_QUERY
 
 MOST = 4
 """Runs of the same that are read, the latest of them."""
@@ -42,8 +42,8 @@ def noise_around(
     repeats = max(int(run_tables.run.manifest.settings.get("repeats", 1)) for run_tables in read)
     if repeats == 1 and all(len(group) == 1 for group in groups):
         return []
-    frames = [_whose(group) for group in groups]
-    return tables.records(tables.noise(frames, repeats=repeats, confidence=confidence, weights=weights))
+    owned = [_whose(group) for group in groups]
+    return tables.records(tables.noise(owned, repeats=repeats, confidence=confidence, weights=weights))
 
 
 def runs_alike(folder: Path) -> list[Path]:
@@ -73,10 +73,10 @@ def _made_alike(
 
 @dataclass(frozen=True, slots=True)
 class _Execution:
-    """A run of a group with its table of outputs (``RunTables.rows``); its folder where it is known."""
+    """A run of a group; its folder where it is known."""
 
     run: AnyRun
-    outputs: Any
+    rows: Rows
     folder: Path | None = None
 
     @property
@@ -85,15 +85,12 @@ class _Execution:
         name = "" if self.folder is None else self.folder.name
         return self.run.manifest.created, len(name), name
 
-    @property
-    def _answers(self) -> Any:
-        """All that was measured of its outputs."""
-        rows = self.outputs.assign(answer=tables.answers(self.outputs), output=self.outputs["output"].notna())
-        return rows[list(tables.COLUMNS_OF_FIGURES)]
-
     def same_as(self, other: _Execution) -> bool:
         """Whether the other holds the same answers, as a run in memory and its folder do."""
-        return self.run.manifest.created == other.run.manifest.created and self._answers.equals(other._answers)
+        if self.run.manifest.created != other.run.manifest.created:
+            return False
+        both = (one.rows.query(OUTPUT_QUERY) for one in (self, other))
+        return all(one == two for one, two in zip_longest(*both))
 
 
 def _with_others(results: Path, group: _Group) -> list[_Execution]:
@@ -106,7 +103,7 @@ def _with_others(results: Path, group: _Group) -> list[_Execution]:
         try:
             other = runs.read_for_report(folder)
             if other.manifest.run == first.manifest.run and not other.manifest.partial:
-                own_executions.append(_Execution(other, rows_of(other), folder))
+                own_executions.append(_Execution(other, tables.rows_of(other), folder))
         except RunError:
             continue  # `report` says what is wrong with it
     in_memory = (_Execution(one.run, one.rows) for place, one in group.items() if isinstance(place, int))
@@ -116,14 +113,12 @@ def _with_others(results: Path, group: _Group) -> list[_Execution]:
     return own_executions
 
 
-def _whose(group: Sequence[_Execution]) -> list[Any]:
-    """The tables of outputs of a group, with a column that says whose answers they are: a run that asked everything
-    again has its own, and so has the first, since nothing was stored before it. A recording gives everyone the same."""
+def _whose(group: Sequence[_Execution]) -> list[OwnedRows]:
+    """The outputs of a group, and whose answers they are: a run that asked everything again has its own, and so has the
+    first, since nothing was stored before it. A recording gives everyone the same."""
     first = min(group, key=lambda one: one.since)
     return [
-        tables.with_owner(
-            one.outputs, is_own=one is first or bool(one.run.manifest.settings.get("fresh")), never=_replayed(one)
-        )
+        OwnedRows(one.rows, one is first or bool(one.run.manifest.settings.get("fresh")), _replayed(one))
         for one in group
     ]
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from promptpex import tables
 from promptpex.core.events import Notice
-from promptpex.core.records import Case, Manifest, Output, Run, RunColumns, Score, Suite, Verdict
+from promptpex.core.records import Case, Manifest, Output, Run, Score, Suite, Verdict
 from promptpex.core.translation import stored
 from promptpex.report.runs import RunRecords
 from promptpex.stats import looks_at
+from promptpex.tables import Cells
 from promptpex.workflow.execution import run_records
 from promptpex.workflow.execution.collect import TakeOutput, cells
 from promptpex.workflow.execution.order import fair_order
@@ -71,10 +72,10 @@ async def _in_parts(session: Session, begun: Run, records: RunRecords, on_output
         judged = await run_records.collect_and_judge(session, begun, (all_cells, places), records, on_output)
         partial = partial or judged.partial
         manifest = judged.replace(partial=partial, looks=manifest.looks)
-        columns = records.columns(begun.replace(manifest=manifest))
-        worse = _worse_so_far(session, columns) if ids != frozenset(manifest.looks[-1]) else frozenset()
+        counts = Cells.of(records.database(begun))
+        worse = _worse_so_far(session, manifest, counts) if ids != frozenset(manifest.looks[-1]) else frozenset()
         for model in (model for model in models_asked if model.label in worse):
-            count = _cases(columns, model.label)
+            count = _cases(counts, model.label)
             message = stored(
                 "{model} is shown to be worse after {count} cases: not asked further", model=model.label, count=count
             )
@@ -83,16 +84,16 @@ async def _in_parts(session: Session, begun: Run, records: RunRecords, on_output
     return run_records.reported(manifest, records.outputs)
 
 
-def _worse_so_far(session: Session, run: RunColumns) -> frozenset[str]:
-    """The models that are shown to be worse, by the tables that the report shows."""
-    settings, looks = session.settings, run.manifest.looks
+def _worse_so_far(session: Session, manifest: Manifest, counts: Cells) -> frozenset[str]:
+    """The models that are shown to be worse, by the counts that the report shows."""
+    settings, looks = session.settings, manifest.looks
     options = tables.RankingOptions(settings.tolerance, None, settings.confidence, looks, weights=settings.weights)
-    return tables.worse_so_far(tables.outputs(run), run.manifest.models, options)
+    return tables.worse_so_far(counts, manifest.models, options)
 
 
-def _cases(run: RunColumns, model: str) -> int:
+def _cases(counts: Cells, model: str) -> int:
     """How many cases the model was asked."""
-    return len({case for case, asked in zip(run.outputs["case"], run.outputs["model"], strict=True) if asked == model})
+    return int(counts.counts[counts.models.index(model)].any(axis=1).sum())
 
 
 def in_order(run: Run, models: Sequence[str]) -> Run:

@@ -44,22 +44,9 @@ async def execute_into_folder(session: Session, begun: Run) -> tuple[Run, Path |
         finished, folder = place.finish(begun.replace(manifest=manifest))
         if folder is None:
             return records.of_run(finished), None
-        verdicts = len(records.verdicts)
-    if runs.lacks_parquet(folder, verdicts):
-        session.emit(Notice(_as_lines(verdicts)))
     if place.before is not None and (sentence := _beside(place.before, folder, finished.manifest)):
         session.emit(Notice(sentence))
     return finished, folder
-
-
-def _as_lines(verdicts: int) -> str:
-    """What would keep the verdicts of a large run in less room."""
-    return stored(
-        "{verdicts} verdicts are kept as JSON lines; after {command} the next run keeps them as a Parquet file a "
-        "tenth of the size",
-        verdicts=f"{verdicts:,}",
-        command="pip install 'promptpex[parquet]'",
-    )
 
 
 def _beside(before: Path, folder: Path, manifest: Manifest) -> str:

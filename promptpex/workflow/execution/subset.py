@@ -67,11 +67,11 @@ def failed_cases(results: Path, prompt_name: str, tell: runs.Tell) -> FailedCase
     folder = runs.latest_of(results, prompt_name, tell)
     if folder is None:
         raise NothingChosen(f"there is no run of {prompt_name} yet, which --only-failed needs; run it once without")
-    run = runs.read_columns(folder)
-    rows = tables.outputs(run)
-    failed = frozenset(map(str, rows.loc[~rows["verdict"].eq("pass"), "case"]))
+    run = runs.read_for_report(folder)
+    outcomes = dict(tables.rows_of(run).query("c.id, max(t.verdict <> 'pass')", "GROUP BY c.number"))
+    failed = frozenset(case for case, has_failed in outcomes.items() if has_failed)
     if run.manifest.partial:
-        failed |= {case.id for case in run.suite.usable()} - frozenset(map(str, rows["case"]))
+        failed |= {case.id for case in run.suite.usable()} - outcomes.keys()
     if not failed:
         raise NothingChosen(f"no case failed or was unscored in the run {folder.name}; leave out --only-failed")
     return FailedCases(folder.name, failed)

@@ -12,9 +12,10 @@ import pytest
 from pydantic import ValidationError
 
 from promptpex import tables
-from promptpex.core.records import MAX_EXACT, MAX_TOKENS_COUNTED, Completion, Output, Request, Run, RunColumns, Verdict
+from promptpex.core.records import MAX_EXACT, MAX_TOKENS_COUNTED, Completion, Output, Request, Run, Verdict
 from promptpex.llm.providers.openai_format import completion_of
 from promptpex.report import runs
+from promptpex.tables import StoredRun
 from tests.tables.by_hand import colours
 
 TOO_MUCH = [MAX_EXACT + 1, 2**63, 2**64, 10**30, -1]
@@ -52,17 +53,15 @@ def test_a_repeat_out_of_range_is_refused(number: int) -> None:
 @pytest.mark.parametrize("count", [MAX_TOKENS_COUNTED, 2**53])
 def test_sums_of_tokens_do_not_wrap(count: int) -> None:
     """2,048 times 2^53 is 2^64, which is 0 in 64 bits."""
-    from promptpex.tables import frames
-
     outputs = [Output(case=f"c{number}", model="m", tokens_in=count).model_dump() for number in range(2048)]
-    tokens = frames.typed(outputs, {"tokens_in": "Int64"})["tokens_in"]
+    tokens = tables.Table.of(outputs, {"tokens_in": "Int64"})["tokens_in"]
     known = count == MAX_TOKENS_COUNTED
     assert tokens.notna().all() == known
     assert tokens.sum() == (2048 * count if known else 0)
 
 
-@pytest.mark.parametrize("read", [runs.read, runs.read_columns])
-def test_a_folder_with_such_numbers_makes_tables(tmp_path: Path, read: Callable[[Path], Run | RunColumns]) -> None:
+@pytest.mark.parametrize("read", [runs.read, runs.read_for_report])
+def test_a_folder_with_such_numbers_makes_tables(tmp_path: Path, read: Callable[[Path], Run | StoredRun]) -> None:
     runs.begin(tmp_path, colours())
     line: dict[str, Any] = {"case": "c1", "model": "a", "text": "x", "tokens_in": 10**30, "tokens_out": 2}
     (tmp_path / "outputs.jsonl").write_text(json.dumps(line | {"latency_ms": math.inf}) + "\n", encoding="utf-8")

@@ -25,13 +25,13 @@ def kept(results: Path, name: str, failing: int, at: int, **manifest: Any) -> Pa
     made = many(60, {"small": lambda n: n >= failing}, run=name, **manifest)
     folder = results / "colours" / name
     runs.finish(folder, made)
-    write(summarise(runs.read_columns(folder), folder=folder), folder)
+    write(summarise(runs.read_for_report(folder), folder=folder), folder)
     os.utime(folder / "manifest.json", ns=(at, at))
     return folder
 
 
 def before(folder: Path) -> RunBefore | None:
-    return run_before(summarise(runs.read_columns(folder), folder=folder))
+    return run_before(summarise(runs.read_for_report(folder), folder=folder))
 
 
 def test_the_figures_of_then_and_now_stand_beside_each_other(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_the_figures_of_then_and_now_stand_beside_each_other(tmp_path: Path) -> 
     assert earlier.shares == (("small", "50% (37–63%)", "10% (3.8–21%)"),)
     assert (earlier.name, earlier.address) == ("aaaaaaaaaa", "../aaaaaaaaaa/report.html")
     assert earlier.command == "promptpex compare aaaaaaaaaa bbbbbbbbbb"
-    write(summarise(runs.read_columns(folder), folder=folder), folder)
+    write(summarise(runs.read_for_report(folder), folder=folder), folder)
     reader = Reader((folder / "report.html").read_text(encoding="utf-8"))
     assert "Non-compliance then and now: small 50% (37–63%) → 10% (3.8–21%)." in reader.text
     assert "../aaaaaaaaaa/report.html" in reader.having("href")

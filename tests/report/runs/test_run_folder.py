@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptpex import tables
 from promptpex.codecs.jsonl import dump_record
 from promptpex.core.errors import RunError
 from promptpex.core.records import Case, TokenLogprob
@@ -225,7 +226,7 @@ def test_verdicts_without_their_output_are_left_out(tmp_path: Path) -> None:
     wanted = tuple(verdict for verdict in made.verdicts if verdict.key == made.outputs[0].key)
     assert 0 < len(wanted) < len(made.verdicts)
     assert runs.read(tmp_path).verdicts == wanted
-    assert len(runs.read_columns(tmp_path).verdicts) == len(wanted)
+    assert len(tables.verdicts(runs.read_for_report(tmp_path))) == len(wanted)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_scores_come_back_as_they_were_as_records_and_as_columns(tmp_path: Path)
     made = run(OUTPUTS, scores=SCORES)
     runs.finish(tmp_path, made)
     assert runs.read(tmp_path) == made
-    of_columns = tables.scores(runs.read_columns(tmp_path))
+    of_columns = tables.scores(runs.read_for_report(tmp_path))
     pd.testing.assert_frame_equal(of_columns, tables.scores(made), check_exact=True)
     assert {name: str(kind) for name, kind in of_columns.dtypes.items()} == dict(tables.SCORE_COLUMNS)
     assert of_columns["value"].astype(object).where(of_columns["value"].notna(), None).tolist() == [1.0, 0.25, None]
@@ -49,7 +49,7 @@ def test_a_run_without_scores_has_no_file_of_them_nor_one_of_an_earlier_executio
     write(summarise(runs.read(tmp_path)), tmp_path)
     assert not (tmp_path / "scores.jsonl").exists()
     assert not (tmp_path / "scores.csv").exists()
-    assert list(tables.scores(runs.read_columns(tmp_path)).columns) == list(tables.SCORE_COLUMNS)
+    assert list(tables.scores(runs.read_for_report(tmp_path)).columns) == list(tables.SCORE_COLUMNS)
 
 
 def test_a_damaged_line_of_scores_is_named_with_its_number(tmp_path: Path) -> None:

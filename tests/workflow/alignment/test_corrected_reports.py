@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.records import OUTPUT_SUBJECT, Run, RunInParts
+from promptpex.core.records import OUTPUT_SUBJECT, Run
 from promptpex.documents.human_grades import append_grades
 from promptpex.grading.book import GradeBook, subjects_of
 from promptpex.report import runs, summarise, to_dict
@@ -112,18 +112,17 @@ def test_grades_that_a_policy_chose_do_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
-def test_a_graded_run_read_in_parts_gives_the_figures_of_the_whole(share: float, tmp_path: Path) -> None:
+def test_a_graded_run_read_from_its_folder_gives_the_figures_of_the_whole(share: float, tmp_path: Path) -> None:
     run = made(tmp_path, cases=24)
     texts = [output.replace(text="the same") if output.case in ("c3", "c4") else output for output in run.outputs]
     lost = run.outputs[5].replace(text=None, error="timed-out")
     run = run.replace(outputs=(*texts[:5], lost, *texts[6:]))
     place, grades = kept(run, tmp_path), graded(run, tmp_path, share)
-    in_parts = runs.read_for_report(place, large=0, part=7)
-    assert isinstance(in_parts, RunInParts)
-    of_whole, of_parts = (grades_of_run(each, grades) for each in (run, in_parts))
-    assert of_whole == of_parts
-    whole, parts = (to_dict(summarise(each, people=of_parts)) for each in (run, in_parts))
-    assert whole == parts
+    stored = runs.read_for_report(place)
+    people, of_stored = (grades_of_run(each, grades) for each in (run, stored))
+    assert people == of_stored
+    whole, read = (to_dict(summarise(each, people=people)) for each in (run, stored))
+    assert whole == read
     assert whole["corrected"][0]["graded"] > 2
 
 

@@ -18,7 +18,7 @@ def test_two_runs_of_one_prompt_keep_their_own_figures(tmp_path: Path) -> None:
         meant.append(MeantRun("p/colours.md", folder))
 
     def summary_of(folder: Path) -> Summary:
-        return summarise(runs.read_columns(folder), folder=folder)
+        return summarise(runs.read_for_report(folder), folder=folder)
 
     report = report_kept_runs(MeantRuns(tuple(meant)), tmp_path, summary_of, created="2026-01-02T03:04:05Z")
     shares = {one["file"]: one["models"][0]["non_compliance"] for one in report.to_dict()["prompts"]}
