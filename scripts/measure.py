@@ -91,7 +91,10 @@ def figures_of(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
 
 
 def _sizes(parts: list[Module]) -> Iterator[Figure]:
-    yield Figure("lines of the package", sum(one.lines for one in parts))
+    yield Figure("lines of the package", sum(one.lines for one in parts), 101_000)
+    yield Figure("modules", len(parts), 540)
+    yield Figure("classes", figures.classes(parts), 830)
+    yield Figure("lines of tests", lines_of_tests(), 75_000)
     lines, place = figures.longest_function(parts)
     yield Figure("lines of the longest function", lines, 50, (place,))
     lines, place = figures.longest_file(parts)
@@ -100,6 +103,10 @@ def _sizes(parts: list[Module]) -> Iterator[Figure]:
     yield Figure("files under 30 lines without a reason", len(small), 0, tuple(small))
     places = tuple(f"{name}: {times}" for name, times in figures.any_by_package(parts).items() if times)
     yield Figure("Any per thousand lines", figures.any_per_thousand(parts), 12.4, places)
+
+
+def lines_of_tests() -> int:
+    return sum(path.read_bytes().count(b"\n") for path in (ROOT / "tests").rglob("*.py"))
 
 
 def _names(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:

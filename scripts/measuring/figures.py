@@ -45,6 +45,10 @@ def longest_function(modules: Iterable[Module]) -> tuple[int, str]:
     return max((length(node), f"{one.path}:{node.lineno} {node.name}") for one in modules for node in one.functions())
 
 
+def classes(parts: list[Module]) -> int:
+    return sum(isinstance(node, ast.ClassDef) for part in parts for node in ast.walk(part.tree))
+
+
 def longest_file(modules: Iterable[Module]) -> tuple[int, str]:
     """Lines and path of the longest file."""
     return max((one.lines, one.path) for one in modules)
