@@ -1,4 +1,9 @@
-"""Checks as authors write them down: a kind, a text for its value, a path; and the checks that they mean by that."""
+"""Checks as authors write them down: a kind, a text for its value, a path; what they mean, and where they only guess.
+
+Exclusions that are lists of phrases are a known weakness of written checks (SPADE, arXiv 2401.03038). "Do not
+apologise" is not kept by every output without the words "sorry" and "regret": what says the same in other words slips
+by, and a right answer that quotes them is refused. Where the prompt itself names the phrases, such a check is right.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiling assertions: what can be worked out before there is an output, and what is refused as it is written."""
+"""Assertions as written, read and compiled: what is known before there is an output, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluating compiled assertions: a verdict each on one output, and what they come to."""
+"""Evaluating compiled assertions: a verdict each on one output, and what they come to: weights, thresholds, metrics."""
 
 from __future__ import annotations
 

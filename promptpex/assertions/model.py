@@ -1,4 +1,4 @@
-"""An assertion, the output that it checks, the results, and what stops a check."""
+"""An assertion, its kind, the output that it checks, the results, and what stops a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A spec's rules and input checks, decided by code."""
+"""A spec's rules, their conditions (``when``) and input checks, decided by code; and the questions that checks put."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The settings in force: all layers over each other, each setting with its origin."""
+"""The settings in force: all layers over each other, each setting with its origin.
+
+Paths lead from the settings file or the project, not from the working folder: the same prompt has one store and one
+folder of results, wherever a command is called from. A settings file can come with a stranger's checkout: what it names
+stays inside its project. Flags and variables of the environment are the user's own; they are taken as they stand.
+"""
 
 from __future__ import annotations
 

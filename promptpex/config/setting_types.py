@@ -1,4 +1,4 @@
-"""The types of settings whose values are read in several forms: names, shares, weights, prices."""
+"""The types of settings, effort presets, and names and texts of settings for errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places that settings come from, each read into a layer: the user's file, the project's file, the environment."""
+"""The places that settings come from, each read into a layer, and all that is wrong with one, with its place."""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Full stops of East Asian scripts, of Devanagari, Arabic, Ethiopic, Khmer and Burmese end a sentence as well. In a prompt
 a wrapped paragraph is joined before it is split; a list item, a heading, a row of a table and a line of code count for
 themselves.
+
+Unicode's normal forms are taken here alone, in time linear in the length of a text (UAX #15).
 """
 
 from __future__ import annotations

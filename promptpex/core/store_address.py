@@ -3,6 +3,11 @@ known before any of them is loaded.
 
 An address holds no password, and an error shows nothing of one that does: settings are written into manifests, and
 typed commands into the history of a shell.
+
+An address of PostgreSQL is a URL as libpq reads it (https://www.postgresql.org/docs/current/libpq-connect.html,
+34.1.1.2), taken apart here, so that what is checked is what is used:
+``postgresql://USER@HOST:PORT/DATABASE?sslmode=verify-full&schema=NAME``. It holds no password, and an error shows
+nothing of one that does: settings are written into manifests, and typed commands into the history of a shell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The engine of this process: the event loop, with a bounded number of items alive at a time."""
+"""The engine of this process: the event loop, with a bounded number of items alive at a time.
+
+A job carries no connection, file or future. It is told where it runs, in ``open``, and opens there what it needs: a
+client, a store, compiled assertions. So the same job runs in the event loop, in processes, or on other machines.
+"""
 
 from __future__ import annotations
 

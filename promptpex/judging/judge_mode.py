@@ -1,4 +1,4 @@
-"""What a judge mode is: what the judge is shown, how it replies, and which verdicts the reply means."""
+"""What a judge mode is: what the judge is shown, how it replies, what the reply means; and what a rule's words tell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which verdict counts: code first, judges for the rest, and what neither could decide."""
+"""Which verdict counts: code first, judges for the rest, of them those that people's grades have shown to agree."""
 
 from __future__ import annotations
 

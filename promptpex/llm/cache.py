@@ -12,6 +12,7 @@ from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import ResponseStore
 from promptpex.core.translation import stored
 from promptpex.llm.client import Client
+from promptpex.llm.pacing import CONCURRENCY
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.providers.prices import with_own_price
 
@@ -86,7 +87,7 @@ class CachedClient:
         store: where answers are kept.
         concurrency: most requests in flight to a server. Twice as many per model and server go on at a time, in order.
             A run starts thousands at once: if each went straight to the store and claimed itself, none would be sent
-            before all had, and another process on the same store would find everything claimed. None = no bound.
+            before all had, and another process on the same store would find everything claimed.
         fresh: whether every request is taken for a fresh one.
         cancel_token: refuses what is not asked yet, also what another process is asking.
         sleep: waits that many seconds.
@@ -98,7 +99,7 @@ class CachedClient:
         inner: Client,
         store: ResponseStore,
         *,
-        concurrency: int | None = None,
+        concurrency: int = CONCURRENCY,
         fresh: bool = False,
         cancel_token: CancelToken | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -113,7 +114,7 @@ class CachedClient:
         self._emit = emit
         self._announced_waiting = False
         self._flights = Flights()
-        self._width = None if concurrency is None else max(MIN_ADMITTED, 2 * concurrency)
+        self._width = max(MIN_ADMITTED, 2 * concurrency)
         self._admissions: dict[tuple[str, str | None, str | None], asyncio.Semaphore] = {}
         self._asking = 0
         self._nobody_asks = asyncio.Event()
@@ -124,8 +125,6 @@ class CachedClient:
         Raises:
             StoreError: the answer could not be stored.
         """
-        if self._width is None:
-            return with_own_price(await self._complete(request), request, only_unknown=True)
         key = request.answerer
         admission = self._admissions.get(key)
         if admission is None:

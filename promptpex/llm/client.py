@@ -1,5 +1,4 @@
-"""The one seam to models: everything that answers, and everything that wraps what answers, has this shape; and what
-was asked through it and what that took."""
+"""The one seam to models: everything that answers or wraps what answers has this shape; and what was asked and took."""
 
 from __future__ import annotations
 

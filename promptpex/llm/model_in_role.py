@@ -1,4 +1,4 @@
-"""A model in a role: the author who writes specs and cases, or a judge who grades."""
+"""A model in a role, author or judge; and many small questions to it, where one that fails does not end the others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Names that users give to models: ``small=openai/x?api_base=...``, and ``[models.small]`` in a settings file.
 
 A name is what tables, files and progress call the model. What is asked does not depend on it.
+
+Parameters that the prompt files of other tools set (Prompty's and GitHub's words) are read here as well.
 """
 
 from __future__ import annotations

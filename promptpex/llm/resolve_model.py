@@ -3,6 +3,9 @@
 In this order: a prefix of our own (``ollama/``, ``openai/``, ...); a provider's prefix that litellm knows; the server
 that is named for the model; litellm's table of bare names; the names that OpenAI gives; and last a tag, which is
 Ollama's. Nothing is imported or asked over the network; what litellm knows is in the table of ``providers/prices.py``.
+
+Files in names, ``replay/FILE`` and ``embedded/FILE``: a name is divided by ``,``, ``?`` and ``#`` and holds no blank;
+these, and ``%``, are written as addresses write them: ``replay/my%20answers.jsonl``.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ Who asks says so for the requests of its task (``watching``), and a provider tha
 The wrappers in between know nothing of it, so a watched reply is queued, paced, retried, paid for, stored and recorded
 like any other, and only once it is whole. A provider that cannot stream, a stored reply and a recording show nothing
 on the way: what ``complete`` gives is always the whole reply.
+
+That it leaves, a provider says in the moment in which it sends (``sending``), so that what never left is not counted.
+Who counts says so for the requests of its task (``told_of``). An answer from a client that says nothing counts as sent
+when it comes.
 """
 
 from __future__ import annotations

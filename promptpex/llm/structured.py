@@ -3,6 +3,9 @@
 A reply is read tolerantly whether or not the provider promised to keep to the schema, since some promise and do not.
 One repair turn shows the model its own reply and what was wrong with it; after that the error is the outcome. Nothing
 is ever filled in by default.
+
+``SchemaFallback`` sits below the cache: a request keeps its id whatever its model turns out to take, so that what was
+learned (or not yet) in one run changes no question of the next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The runs of a test session: asking what the selected tests need, once, and writing the runs' folders at the end."""
+"""The runs of a test session: asking what the selected tests need, once, and writing the runs' folders at the end.
+
+A run is made by all processes of a session together: two files in a folder that only this session knows, the run before
+its first request, and a line for each portion, which whoever needs it first asks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PostgreSQL's errors mean to a user.
+"""What PostgreSQL's errors mean to a user, and group commit: what waits while a group is on its way is the next one.
 
 SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html. A connection that fails carries none, only
 what the server or libpq wrote.

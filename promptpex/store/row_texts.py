@@ -1,4 +1,9 @@
-"""A stored reply as JSON texts, and what may be wrong with them."""
+"""A stored reply as JSON texts, what may be wrong with them, and copying the replies of one store into another.
+
+Ids are gone through in their order, some at a time; the target says which of them it lacks, and those alone are read
+and added. So a copy that was cut short, however it ended, goes on where it was when it is started again, and what
+others add meanwhile does no harm. Replies that the target has stay as they are there.
+"""
 
 from __future__ import annotations
 

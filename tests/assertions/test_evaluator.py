@@ -82,6 +82,7 @@ def test_a_threshold_weighs_and_unscored_parts_stay_unscored() -> None:
     assert check("a", rows, threshold=0.76).status == "fail"
     uncosted: dict[str, Any] = {"kind": "cost", "threshold": 1}
     assert check("a", [*rows, uncosted], threshold=0.1).status == "unscored"
+    assert check("a", [*rows, uncosted], threshold=0.8).status == "unscored"
     assert check("a", [*rows, uncosted], threshold=0.9).status == "fail"
 
 

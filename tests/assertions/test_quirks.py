@@ -69,6 +69,7 @@ def test_a_schema_that_is_none_is_not_no_schema(value: Any) -> None:
 
 def test_negative_zero_is_zero() -> None:
     assert status('{"a": -0}', {"kind": "equals", "value": {"a": 0}}) == "pass"
+    assert status('{"a": 0}', {"kind": "equals", "value": {"a": 0, "b": 1}}) == "fail"
 
 
 def test_inherited_names_are_no_properties() -> None:

@@ -1,4 +1,9 @@
-"""Values as JavaScript sees them: numbers and objects as text, blanks, UTF-16 strings, strict JSON (ECMA-262, 2025)."""
+"""Values as JavaScript sees them: numbers and objects as text, blanks, UTF-16 strings, strict JSON (ECMA-262, 2025).
+
+JSON in other text is every object or list that strict JSON reads, from left to right. promptfoo reads braces as YAML,
+so that ``Hello {name}!`` counts as JSON there and ``{"a": "}"}`` does not. Replies to our own questions are read by
+another rule (``codecs.model_json``): there one answer is wanted, repaired where it is broken.
+"""
 
 from __future__ import annotations
 

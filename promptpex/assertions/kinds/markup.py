@@ -1,4 +1,12 @@
-"""The kinds ``is-xml``, ``contains-xml``, ``is-html`` and ``contains-html``."""
+"""The kinds ``is-xml``, ``contains-xml``, ``is-html`` and ``contains-html``.
+
+HTML: the tree by the HTML5 parser Lexbor, the traces by promptfoo's points. The parser cannot be stopped, so its work
+is reckoned before: it grows with the depth at which each element stands, and with the square of the attributes in a
+tag. The depth is that of strict nesting: what is closed in the wrong order counts as open, as a parser may open it
+again.  XML is read into plain data: elements as objects, repeated ones as lists, attributes as ``@_name``. Strict is
+well-formed XML 1.0 with namespaces, by expat, an internal DTD refused. Lax takes what models write: attributes without
+quotes, unknown entities, bare ``<`` in text; it looks for balanced elements inside of other text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The kinds that look at how the output came about: cost, latency, perplexity, finish-reason."""
+"""The kinds that measure: cost, latency, perplexity, finish-reason, counts, and how much of a reference is shared.
+
+BLEU is Papineni et al. 2002, section 2.3, with the orders that a short text lacks left out and the weights shared among
+the rest; GLEU is Wu et al. 2016, section 4.3; ROUGE is Lin 2004, sections 2 and 3, as F1.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
-"""The kinds ``word-any`` and ``word-all``: texts that count only where they stand as whole words, in any script.
+"""The kind ``regex``; and ``word-any`` and ``word-all``: texts that count only where they stand as whole words.
 
 A word is a run of letters, marks and digits, after the word boundaries of Unicode (UAX #29), simplified: ``_`` joins
 two such characters, ``.`` and ``,`` join two digits, and ``can't`` is one word; other apostrophes and hyphens part
 words. Characters of scripts that are written without blanks (Chinese, Japanese, Thai, Lao, Khmer, Burmese) are words
 for themselves, so that a text is found anywhere in them. White space of any kind is one blank, ``’`` is ``'``, and
 composed and decomposed letters are the same.
+
+``dialect: unicode`` of a pattern is the flag ``u``, in which ``\\p{L}`` is a letter and an emoji one character, as
+schemas have it; ``dialect: python`` is the package regex's.
 """
 
 from __future__ import annotations

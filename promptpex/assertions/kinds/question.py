@@ -1,4 +1,4 @@
-"""The kind ``question``: one yes-or-no question about the whole output, which a judge answers."""
+"""The kinds ``question``, which a judge answers, and ``expected``: whether the output is the case's expected one."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Patterns are V8's, with the flag ``u``; ``multipleOf`` divides doubles, or decimals where that is asked for; lengths
 count code points; ``integer`` takes ``1.0``; and every keyword looks at the clock first.
+
+``format`` takes the names and the strictness of ajv-formats 3, by the RFCs they name.
 """
 
 from __future__ import annotations

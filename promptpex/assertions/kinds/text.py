@@ -1,4 +1,8 @@
-"""The kinds that look for text: contains and its family, equals, starts-with, ends-with, levenshtein."""
+"""The kinds that look at texts: contains and its family, equals, starts-with, levenshtein, is-refusal, language.
+
+``is-refusal`` goes by how refusals begin and what they say; the list is our own and English, and an empty output counts
+as a refusal too. ``language`` has ISO 639-1 codes, by the package py3langid.
+"""
 
 from __future__ import annotations
 

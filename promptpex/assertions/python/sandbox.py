@@ -1,6 +1,10 @@
 """Running Python checks: the process that holds Monty, limits, and rows that are run together.
 
 No check can hang or end a run. Whoever has many outputs hands them in together.
+
+Checks come in promptfoo's forms: an expression over ``output`` and ``context``, a body that returns, ``def
+get_assert(output, context)``; or in SPADE's (arXiv 2401.03038, section 3.2): ``def name(example, prompt, response) ->
+bool``.
 """
 
 from __future__ import annotations

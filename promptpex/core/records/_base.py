@@ -1,4 +1,4 @@
-"""The base of all records: frozen, compared by value, unknown keys refused."""
+"""The base of all records: frozen, compared by value, unknown keys refused; and a problem of a file, with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a run that somebody found good enough: what later runs are held against."""
+"""The figures of a run that somebody found good enough; and a batch: several prompts that one command ran."""
 
 from __future__ import annotations
 

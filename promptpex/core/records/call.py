@@ -1,4 +1,4 @@
-"""Requests to models, and completions: what the models answered."""
+"""Requests to models and completions; outputs of models under test, and the verdicts on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grades: what people say of outputs."""
+"""Grades: what people say of outputs; and how far a judge may be trusted on a rule, as they have shown it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The prompt under test."""
+"""The prompt under test, and the file ``versions.json``: its versions, what each changed, what of that was asked about.
+
+The terms of versions are SPADE's (arXiv 2401.03038, section 2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores: how good an output is in one respect, from 0 to 1, such as whether it is the expected one."""
+"""Scores: how good an output is in one respect, from 0 to 1; and the metrics that the owner of a prompt writes."""
 
 from __future__ import annotations
 

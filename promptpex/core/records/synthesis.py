@@ -1,6 +1,8 @@
-"""The file ``candidates.yaml``: criteria, the assertions that may be chosen for them, and which implies which.
+"""The file ``candidates.yaml``: criteria, assertions that may be chosen for them, and the outputs they are tried on.
 
 The terms are SPADE's (arXiv 2401.03038, sections 2 to 4).
+
+The terms are SPADE's (arXiv 2401.03038, sections 3 and 4).
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Whose turn it is: slots per server, by what it bears, by the user's caps, and model by model where that matters."""
+"""Whose turn it is: slots per server, by what it bears, by the user's caps, and model by model where that matters.
+
+How many requests one server bears: one more in flight after each full round of answers; half as many after a refusal
+for rate (Chiu and Jain 1989; the rule of TCP's congestion avoidance). A server that begins low, since it computes on
+one machine, is given more only while that raises its throughput.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 The context begins small and grows with the prompts, by loading the weights again (about half a second for a small
 model), up to what the model was trained for: memory goes with the context, and most prompts are short.
+
+The head of a GGUF file is read by the GGUF specification (ggml, docs/gguf.md), versions 2 and 3: magic, version,
+counts, then typed key-value pairs.
 """
 
 from __future__ import annotations

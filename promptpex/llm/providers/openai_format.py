@@ -1,7 +1,9 @@
-"""The chat-completions format of OpenAI and all who speak it: a request's body, and a reply's meaning.
+"""The chat-completions format of OpenAI and all who speak it: a request's body, a reply's meaning, and streamed pieces.
 
 OpenAI API reference, "Create chat completion". Servers differ in what they leave out, so that everything but the
 first choice's message is optional here.
+
+Pieces: OpenAI API reference, "Streaming"; HTML standard, "Server-sent events".
 """
 
 from __future__ import annotations
