@@ -337,18 +337,23 @@ def test_what_a_judge_was_shown_does_not_measure_it(world: AlignedFolder, capsys
 
 
 def test_a_choice_by_another_method_is_measured_in_its_own_way(
-    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    graded(world)
-    world.examples = [one.replace(label="good" if number < 12 else "bad") for number, one in enumerate(world.examples)]
-    world.folder.write_examples(world.examples)
-    assert run_cli(["select", "trip.synthesis", "--method", "cov"]) == 0
+    monkeypatch.chdir(tmp_path)
+    # The only bad output that the candidate catches: without it no set keeps the limits, and its fold is left out.
+    made = AlignedFolder(tmp_path, LABELS, {"rare": "p" * 19 + "f"}, {"rare": "c1"}).write()
+    made.run({}, SPEC)
+    made.grade(LABELS)
+    made.examples = [one.replace(label="good" if number < 12 else "bad") for number, one in enumerate(made.examples)]
+    made.folder.write_examples(made.examples)
+    assert run_cli(["select", "trip.synthesis", "--method", "cov", "--coverage", "10%"]) == 0
     capsys.readouterr()
     card = card_of(capsys)
     assert (card.method, card.kept) == ("cov", True)
     whole = next(row for row in card.rows if row.kind == "set")
-    assert whole.measured == "cross-fitted"
-    assert {one.state for one in card.candidates} <= {"chosen", "left-out"}
+    assert (whole.measured, whole.folds_without, whole.empty_folds) == ("cross-fitted", 1, "left-out")
+    assert (whole.graded.counts.caught, whole.graded.n < 20) == (0, True)
+    assert {one.state for one in card.candidates} == {"chosen"}
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ def test_report_writes_the_same_tables_again(desk: Desk, capsys: pytest.CaptureF
 def test_each_candidate_has_what_became_of_it(desk: Desk) -> None:
     assert select() == 0
     made = candidates(desk)
+    assert list(made) == ["one", "weak", "two", "wide", "errs", "all"]
     assert {name: (one["state"], one["why"]) for name, one in made.items()} == {
         "one": ("chosen", ""),
         "two": ("left out", ""),
