@@ -62,7 +62,6 @@ def project(tmp_path: Path, scripted: ScriptedServer) -> Path:
 
 
 WRITTEN = [name for name, one in sorted(formats(interchange).items()) if one.write is not None]
-LAYOUTS = ("text", "json", "github", "markdown", "junit")
 CALLS = (
     "run prompt.md",
     "run prompt.md -v --fresh",

@@ -17,7 +17,6 @@ from tests.servers import ScriptedServer, Seen, Step, completion_body, error_bod
 
 REFUSED = Step(status=429, body=error_body("slow down", "rate_limit_exceeded"))
 LATER = Step(status=429, body=error_body("slow down", "rate_limit_exceeded"), headers={"Retry-After": "0.3"})
-TOMORROW = Step(status=429, body=error_body("quota of today used", None), headers={"Retry-After": "86400"})
 LONG_AGO = Step(status=429, body=b"", headers={"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"})
 FAR_AHEAD = Step(status=429, body=b"", headers={"Retry-After": "Thu, 31 Dec 2099 23:59:59 GMT"})
 """As they come when the server's clock or ours has jumped."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import sqlite3
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,20 +15,13 @@ import pytest
 
 from promptpex.core.records import Completion
 from promptpex.store import SqliteStore
-from tests.e2e.command import Done, environment
+from tests.e2e.command import Done
 from tests.e2e.faults import MODEL, Place, Script, command, place, reasons, sound
-from tests.fork_server.start import forking
 from tests.llm.questions import request
 from tests.servers import ScriptedServer, Step, completion_body
 
 LONG = Step(body=completion_body("NN " * 20000), delay_s=0.01)
 DAY_S = 86400.0
-LIMITED = """
-import resource, runpy
-resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
-runpy.run_module("promptpex", run_name="__main__", alter_sys=True)
-"""
-"""The command, in a process that may write no larger file."""
 
 
 def is_one_sentence(done: Done, *says: str) -> None:
@@ -162,17 +153,6 @@ def spoil(path: Path, damage: str) -> None:
         path.write_bytes(data[:4096] + b"\x5a" * (len(data) - 4096))
     else:
         path.write_bytes(data[: len(data) // 2])
-
-
-async def _beside(here: Place, server: ScriptedServer, results: str) -> asyncio.subprocess.Process:
-    with forking():
-        return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "promptpex", *asked(here, server, "--results", results, "--json", "-q")),
-            cwd=here.folder,
-            env=environment(),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
 
 
 async def test_a_clock_that_jumps_loses_no_reply_and_frees_no_claim(tmp_path: Path) -> None:

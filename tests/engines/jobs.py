@@ -66,13 +66,6 @@ def refuse_forty(number: int) -> int:
     return number
 
 
-def open_forty(number: int) -> int:
-    """Raises what also a broken pipe raises."""
-    if number == 40:
-        Path("there-is-no-such-file").read_text()
-    return number
-
-
 def die_at_forty(number: int) -> int:
     if number == 40:
         os._exit(7)

@@ -38,13 +38,6 @@ def step(name: str) -> dict[str, Any]:
     return dict(wanted)
 
 
-PASSES = """#!/bin/sh
-echo "$1" >>commands
-[ "$1" != run ] || echo '{"folder": "results/colour/1"}'
-"""
-"""A ``promptpex`` whose runs have a report and whose gates are passed."""
-
-
 def run_step(name: str, folder: Path, promptpex: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
     """The shell of a step, as a runner calls it, with the default of each input that ``env`` does not give, and the
     real command unless another ``promptpex`` is given."""

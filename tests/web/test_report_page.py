@@ -45,11 +45,6 @@ async def choose(page: Page, name: str, value: str) -> None:
     )
 
 
-async def verdict_counts(page: Page) -> list[str]:
-    """How many outputs each verdict would show."""
-    return [text.strip() for text in await page.texts(".filters label:has([name=verdict])")]
-
-
 async def test_a_cell_of_the_heat_map_leads_to_its_outputs(tmp_path: Path, browser: Browser) -> None:
     page = await opened(browser, colours(), tmp_path)
     await page.click(".heat a[href='#rule=r2&model=b&verdict=fail']")
