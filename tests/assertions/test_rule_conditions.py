@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from promptpex.assertions import check_conditions
+from promptpex.assertions.authored_checks import guessed_phrases
 from promptpex.assertions.batch import CHUNK
 from promptpex.core.errors import CheckError
-from promptpex.core.records import InputCheck, Output, Rule
+from promptpex.core.records import Check, InputCheck, Output, Rule
 
 OPEN = InputCheck(variable="status", kind="equals", value="open")
 CANCEL = Rule(id="cancel", rule="If the order is open, the output cancels it.", needs="input", when=(OPEN,))
@@ -70,3 +73,26 @@ def test_the_reason_speaks_of_the_input_however_deep_the_check_is(condition: dic
     (one,) = check_conditions([rule], [Output(case="c1", model="m", text="x")], lambda output: {"status": state})
     assert "the output" not in one.reason
     assert "it is" in one.reason
+
+
+STATED = 'Do not apologise, or say sorry. Never say "I can’t help".'
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "guessed"),
+    [
+        ("not-contains-any", ["I'm sorry", "I regret"], ("I'm sorry", "I regret")),
+        ("not-contains-any", ["I can't help", "**", "12"], ()),
+        ("not-regex", r"\b(?:sorry|apologies|my  bad)\b", ("apologies", "my  bad")),
+        ("not-regex", r"^\d+$|[A-Z]{3}", ()),
+        ("not-word-any", ["pardon"], ("pardon",)),
+        ("is-json", {"type": "object"}, ()),
+        ("question", "Does it apologise?", ()),
+        ("python", "def f(response):\n    return not any(p in response for p in ['I am sorry', \"my bad\"])", 2),
+        ("python", 'def f(response):\n    """I am sorry, my bad"""\n    return f"so so" not in response', ()),
+        ("python", "def f(example, response):\n    return example['the name'] in response", ()),
+    ],
+)
+def test_phrases_that_nobody_names_are_guesses(kind: str, value: Any, guessed: Any) -> None:
+    phrases = guessed_phrases(Check(kind=kind, value=value), STATED)
+    assert phrases == guessed or len(phrases) == guessed

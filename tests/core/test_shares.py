@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from promptpex.config import Settings
 from promptpex.core.errors import InputError
+from promptpex.core.events import Event, StageEnded, StageStarted, StepDone, stage_events
 from promptpex.core.shares import share
 
 
@@ -25,3 +26,16 @@ def test_a_share_is_exactly_what_is_written(hundredths: int) -> None:
 def test_anything_else_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InputError, match=r"is not a share: write 10% or 0\.1"):
         share(text)
+
+
+def test_a_stage_begins_and_ends_for_each_of_its_models() -> None:
+    events: list[Event] = []
+    with stage_events(events.append, "judge", {"a": 2, "b": 1}):
+        events.append(StepDone("judge", "a"))
+    assert events == [
+        StageStarted("judge", 2, "a"),
+        StageStarted("judge", 1, "b"),
+        StepDone("judge", "a"),
+        StageEnded("judge", "a"),
+        StageEnded("judge", "b"),
+    ]

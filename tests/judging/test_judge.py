@@ -1,11 +1,22 @@
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import asdict, replace
 from typing import Any
 
+import pytest
+
 from promptpex.core.errors import TimedOut
-from promptpex.judging.judge import Judge, Judging
+from promptpex.core.ids import digest
+from promptpex.core.records import Completion, Metric, ModelName, Params, TokenLogprob
+from promptpex.core.stage_templates import fingerprint
+from promptpex.judging.judge import Judge, Judging, confidences
+from promptpex.judging.metric_judge import MetricJudge
+from promptpex.judging.questions import QuestionJudge
+from promptpex.judging.same_as_expected import MatchJudge
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.model_in_role import RoleModel
+from promptpex.llm.structured import Structured
 from tests.samples import asked, output, prompt, role_model, spec
 
 INPUTS = {"thing": "SECRET-INPUT", "place": "here"}
@@ -85,3 +96,74 @@ async def test_a_later_turn_asks_anew_in_another_order_and_other_words() -> None
     assert texts[1].index("<r2-") < texts[1].index("<r1-")
     assert "one by one" in texts[1]
     assert client.requests[0].id != client.requests[1].id
+
+
+LABELS = ("pass", "fail")
+
+
+def token(text: str, share: float = 1.0, **others: float) -> TokenLogprob:
+    top = tuple((name, math.log(value)) for name, value in {text: share, **others}.items())
+    return TokenLogprob(token=text, logprob=math.log(share), top=top)
+
+
+def reply(*tokens: TokenLogprob) -> Completion:
+    return Completion(text="".join(one.token for one in tokens), logprobs=tokens)
+
+
+def test_the_label_is_weighed_against_the_other_one() -> None:
+    answer = reply(token('{"verdict": "'), token("pass", 0.6, fail=0.2, maybe=0.2), token('"}'))
+    assert confidences(answer, LABELS) == [pytest.approx(0.75)]
+
+
+def test_a_label_split_into_tokens_and_one_behind_a_quote() -> None:
+    answer = reply(
+        token('{"verdict":'), token(' "fa', 0.9), token("il"), token('","x":{"verdict": "'), token("p", 0.5, f=0.5),
+        token('ass"}}'),
+    )  # fmt: skip
+    assert confidences(answer, LABELS) == [pytest.approx(1.0), pytest.approx(0.5)]
+
+
+def test_no_confidence_is_given_where_none_is_known() -> None:
+    assert confidences(Completion(text='{"verdict": "pass"}'), LABELS) == []
+    other = Completion(text='{"verdict": "pass"}', logprobs=(token("something else"),))
+    assert confidences(other, LABELS) == []
+    assert confidences(reply(token("no verdict")), LABELS) == []
+
+
+ANSWERER = RoleModel(
+    Structured(FakeClient(lambda request: "")),
+    ModelName(
+        name="openai/judge",
+        label="judge?top_p=0.5",
+        api_base="http://127.0.0.1:9/v1",
+        backend="weights",
+        params=Params(top_p=0.5),
+    ),
+    Params(temperature=0.0, max_tokens=9),
+)
+WHO = ["judge?top_p=0.5", "http://127.0.0.1:9/v1", "weights", {"top_p": 0.5}]
+DEFAULTS = {"temperature": 0.0, "max_tokens": 9}
+
+
+def test_a_judge_of_rules() -> None:
+    options = Judging()
+    rules = [rule.to_dict() for rule in spec().rules if rule.id in {each.id for each in options.rules(spec())}]
+    parts = [fingerprint("judging/rules"), [*WHO, DEFAULTS], asdict(options), spec().intent, rules]
+    assert rules
+    assert Judge(ANSWERER, prompt(), spec(), options).fingerprint() == digest(parts, 16)
+
+
+def test_a_judge_of_expected_outputs() -> None:
+    parts = [fingerprint("judging/match"), WHO, DEFAULTS, "Name a colour.", "Shades count as one."]
+    assert MatchJudge(ANSWERER, "Name a colour.", "Shades count as one.").fingerprint() == digest(parts, 16)
+
+
+def test_a_judge_of_questions() -> None:
+    parts = [fingerprint("judging/question"), WHO, [DEFAULTS, "Shades count as one."]]
+    assert QuestionJudge(ANSWERER, "Shades count as one.").fingerprint() == digest(parts, 16)
+
+
+def test_a_judge_of_a_metric() -> None:
+    metric = Metric(name="tone", criteria=prompt())
+    parts = [fingerprint("judging/metric"), WHO, [DEFAULTS, "Be strict."], metric.fingerprint()]
+    assert MetricJudge(ANSWERER, metric, "Be strict.").fingerprint() == digest(parts, 16)

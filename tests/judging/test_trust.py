@@ -8,6 +8,7 @@ import pytest
 
 from promptpex.core.outcomes import outcome_of
 from promptpex.core.records import UNTRUSTED, JudgeCalibration, MeasuredShare, Rule, Spec, Verdict
+from promptpex.judging.model_families import family, self_preference_warnings
 from promptpex.judging.verdict_precedence import Trust, weigh
 from tests.samples import spec
 
@@ -122,3 +123,34 @@ def test_by_whose_labels_a_judge_may_decide_is_known() -> None:
         trust = Trust(Spec(prompt="p.md", rules=(own,)), 0.6)
         assert trust.by_other_labels([own], one.judge, one.fingerprint) == ids
         assert trust.by_other_labels([own], one.judge, "f" * 16) == {}, "a stale one is not accepted"
+
+
+@pytest.mark.parametrize(
+    ("name", "vendor"),
+    [
+        ("gpt-4o-mini?temperature=0", "OpenAI"),
+        ("azure/gpt-4.1", "OpenAI"),
+        ("o3-mini", "OpenAI"),
+        ("llama3.2:1b", "Meta"),
+        ("openrouter/meta-llama/llama-3.1-8b", "Meta"),
+        ("ollama/gemma2:9b", "Google"),
+        ("gemini/gemini-2.5-flash", "Google"),
+        ("qwen2.5:3b", "Qwen"),
+        ("embedded/smollm2-135m", "SmolLM"),
+        ("groq/mixtral-8x7b-32768", "Mistral"),
+        ("openai/gpt-5-mini", "OpenAI"),
+        ("openai/any", "any"),
+        ("openai/qwen2.5-7b", "Qwen"),
+        ("my-model:7b", "my-model"),
+    ],
+)
+def test_the_name_of_a_model_tells_its_vendor(name: str, vendor: str) -> None:
+    assert family(name) == vendor
+
+
+def test_a_judge_from_the_vendor_of_a_model_or_author_is_warned_about() -> None:
+    (warning,) = self_preference_warnings(["gpt-4o"], ["gpt-4o-mini", "llama3.2:1b"])
+    assert "gpt-4o-mini" in warning
+    assert "llama" not in warning
+    assert self_preference_warnings(["gpt-4o"], ["llama3.2:1b"]) == []
+    assert len(self_preference_warnings(["gpt-4o"], ["gpt-4o-mini"], author="o3")) == 2

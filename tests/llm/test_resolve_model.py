@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from promptpex.core.records import ModelName
+from promptpex.llm.names import parse_models
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.litellm import loaded
 from promptpex.llm.providers.prices import known_models, known_providers, rates_of
-from promptpex.llm.resolve_model import OWN_PREFIXES, is_ollama_cloud, resolve, server_of
+from promptpex.llm.resolve_model import OWN_PREFIXES, as_in_name, from_name, is_ollama_cloud, resolve, server_of
 from promptpex.llm.stack import rates_for
 from tests.llm.questions import request
 
@@ -122,3 +125,12 @@ def test_ollamas_cloud_is_reached_over_tls_alone(url: str, cloud: bool) -> None:
 def test_a_request_goes_to_its_server(model: str, api_base: str | None, key: str, start: int | None, one: bool) -> None:
     server = server_of(request(model=model, api_base=api_base))
     assert (server.key, server.start, server.one_model_at_a_time) == (key, start, one)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_any_path_goes_into_a_name_and_comes_out_again(path: str) -> None:
+    written = as_in_name(path)
+    assert from_name(written) == path
+    if not path.endswith("/"):
+        (model,) = parse_models(f"replay/{written}")
+        assert model.name == f"replay/{written}"

@@ -6,11 +6,13 @@ import asyncio
 
 import pytest
 
-from promptpex.core.errors import BadRequest, ModelError, NotAuthorised, Unavailable
-from promptpex.core.events import Event, Retrying, Sent
+from promptpex.core.errors import BadRequest, ModelError, NotAuthorised, RateLimited, Unavailable
+from promptpex.core.events import Answered, Event, Failed, Listener, Retrying, Sent, ignore_events
 from promptpex.core.records import Completion, Request
-from promptpex.llm.client import Client, Meter
+from promptpex.llm.client import Client, Meter, Totals
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.pacing.budget import Budget
+from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.resolve_model import OPENAI
 from promptpex.llm.stack import Stack
@@ -87,3 +89,37 @@ async def test_what_a_recording_answers_was_not_sent() -> None:
     await client.complete(asked)
     assert not any(isinstance(event, Sent) for event in heard)
     assert (meter.total.sent, meter.total.requests, meter.total.replayed) == (0, 1, 1)
+
+
+PAID = Completion(text="x", tokens_in=3, tokens_out=4, cost_usd=0.5, latency_ms=7.0)
+
+
+def metered(inner: Client, meter: Meter, emit: Listener = ignore_events) -> Stack:
+    return Stack(inner, meter=meter, budget=Budget(), cancel_token=CancelToken(), emit=emit)
+
+
+async def test_totals_tell_known_from_unknown_and_cached_from_paid() -> None:
+    meter = Meter()
+    client = metered(FakeClient([PAID, "uncounted", PAID.replace(cached=True), RateLimited("no")]), meter)
+    for _ in range(3):
+        await client.complete(request())
+    with pytest.raises(RateLimited):
+        await client.complete(request(stage="judge"))
+    assert meter.totals[("output", "m")] == Totals(
+        requests=2, cached=1, tokens_in=3, tokens_out=4, cost_usd=0.5, unpriced=1, latency_ms=7.0
+    )
+    assert meter.totals[("judge", "m")] == Totals(failed=1)
+    assert meter.total.requests == 2
+    assert meter.total.failed == 1
+
+
+async def test_every_request_is_metered() -> None:
+    heard = list[Event]()
+    client = metered(FakeClient([PAID, RateLimited("slow down")]), Meter(), heard.append)
+    await client.complete(request())
+    with pytest.raises(RateLimited):
+        await client.complete(request())
+    assert heard == [
+        Answered("m", "output", request().id, False, 7.0, 3, 4, 0.5),
+        Failed("m", "output", request().id, "rate-limited", "slow down"),
+    ]
