@@ -251,7 +251,6 @@ def _variant(case: Case, inputs_fingerprint: str, reply: Any) -> Case | None:
 
 
 def _placed(cases: Sequence[Case], variants: Mapping[str, Case]) -> list[Case]:
-    """The cases, each followed by its variant, under ids that are free."""
     taken_ids = {case.id for case in cases}
     placed: list[Case] = []
     for case in cases:

@@ -58,7 +58,6 @@ def examine(
 
 
 def usable_cases(suite: Suite, path: Path | str) -> tuple[Case, ...]:
-    """The cases of this file that a run asks."""
     usable = suite.usable()
     if not usable:
         raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=path)

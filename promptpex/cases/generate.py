@@ -208,7 +208,6 @@ class _NewCases:
         self._alike: list[tuple[Target, Case]] = []
 
     def cases(self) -> list[Case]:
-        """All cases so far, those that the plan keeps first."""
         return [*self._kept, *self._made]
 
     def missing(self) -> list[tuple[Target, int]]:

@@ -61,7 +61,6 @@ class CaseExcerpts:
 
 
 def _members(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The variable, path and text of each member of the JSON objects among the inputs."""
     for name, value in inputs.items():
         for path, text in _leaves(_record(value) or {}):
             yield name, path, text
@@ -190,7 +189,6 @@ def with_contexts(requests: Sequence[Batch], prompt: Prompt, spec: Spec, kept: S
 
 
 def _split(rules: list[list[Portion]], rules_per_request: int) -> Iterator[Batch]:
-    """Rules in groups of about the same size, each at most as large as allowed."""
     size = ceil(len(rules) / ceil(len(rules) / rules_per_request))
     group: list[list[Portion]] = []
     for parts in rules:

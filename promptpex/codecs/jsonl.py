@@ -215,11 +215,9 @@ class Appender:
 
     @property
     def is_closed(self) -> bool:
-        """Whether ``close`` was called."""
         return self._file.closed
 
     def add(self, line: str) -> None:
-        """Writes a line, which has its line end, and hands it to the operating system."""
         data = line.encode()
         while data:
             data = data[self._file.write(data) :]

@@ -174,7 +174,6 @@ def _closing(text: str) -> ParsedReply:
 
 
 def _inside(answer: str) -> ParsedReply:
-    """The one value in a text: inside its code fences, else anywhere."""
     fenced = [segment for block in _fenced(answer) for segment in _segments(block)]
     if any(segment.sound for segment in fenced):
         return _chosen(fenced)
@@ -251,7 +250,6 @@ def _broken(text: str, start: int) -> _Segment:
 
 
 def _fenced(text: str) -> list[str]:
-    """The contents of the closed code fences, in order."""
     blocks: list[str] = []
     mark = ""
     lines: list[str] = []

@@ -106,7 +106,6 @@ class RecordSpool(Generic[R]):
             self.put(place, [record])
 
     def places(self) -> Iterator[int]:
-        """The places where something was put, in their order."""
         return (place for place, start in enumerate(self._starts) if start != _NOWHERE)
 
     def at(self, place: int) -> list[R]:

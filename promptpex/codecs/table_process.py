@@ -50,7 +50,6 @@ def parquet(file: BinaryIO, every: bool = False) -> Iterator[object]:
 
 
 def columns(file: BinaryIO, *names: str) -> Iterator[object]:
-    """The values of the columns of these names of a Parquet file, some rows at a time."""
     from pyarrow.parquet import ParquetFile
 
     for batch in ParquetFile(file).iter_batches(batch_size=BATCH, columns=list(names), use_threads=False):

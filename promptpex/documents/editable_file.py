@@ -84,7 +84,6 @@ class Reading(Generic[D]):
         return self.doc.line(*keys) if self.doc is not None else None
 
     def require(self) -> D:
-        """The record."""
         raise_first(self.problems, self.error, self.path)
         return self.record
 
@@ -180,7 +179,6 @@ def _merged(kind: DocumentKind[D], old: D, new: D, by_hand: bool) -> D:
 
 
 def _new_text(kind: DocumentKind[D], record: D, schema: str) -> str:
-    """The text of a new file: the line that tells editors its schema, then the content."""
     parts = {part.name: part.show(getattr(record, part.name)) for part in kind.parts}
     content = {name: value for name, value in parts.items() if value is not None}
     return f"# yaml-language-server: $schema={schema}\n{yaml_writer.document(content)}"

@@ -196,7 +196,6 @@ class Items:
         return tuple(items)
 
     def _named(self, written: Any) -> Any:
-        """The item as it is written, with the id that it gets where it says none."""
         if self.named_by is None or not isinstance(written, dict) or written.get("id") is not None:
             return written
         return {**written, "id": derived_id(written.get(self.named_by), self.noun)}
@@ -222,7 +221,6 @@ class Items:
         return claimed(item, written)
 
     def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
-        """The items as ``ownership.merged`` has them."""
         return merged(old, new, by_hand=by_hand)
 
     def show(self, value: Any) -> Any:

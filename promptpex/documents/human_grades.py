@@ -234,7 +234,6 @@ def _check_replacements(reading: _Reading) -> None:
 
 
 def _in_circles(grades: dict[str, Grade]) -> list[str]:
-    """One id of each circle of grades that replace each other."""
     checked: set[str] = set()
     circles = []
     for start in grades:

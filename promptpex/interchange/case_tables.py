@@ -258,7 +258,6 @@ def _require(chosen: Mapping[str, str], names: Mapping[str, int], table: TableOf
 
 
 def _value(row: Row, name: str, nested: bool) -> object:
-    """What a row has under a name, which may lead into mappings."""
     if name in row or not nested:
         return row.get(name)
     at: object = row

@@ -20,7 +20,6 @@ _CALLED: Mapping[OutputStatus, JUnitOutcome] = {"pass": "pass", "fail": "failure
 
 
 def text(run: Run) -> str:
-    """The whole document."""
     verdicts: dict[tuple[str, str, int], list[Verdict]] = {}
     for verdict in run.verdicts:
         verdicts.setdefault(verdict.key, []).append(verdict)

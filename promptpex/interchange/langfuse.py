@@ -62,7 +62,6 @@ def read(path: Path) -> Imported:
 
 
 def _rows(path: Path) -> Iterator[tuple[Row, At]]:
-    """All observations, traces and items of a file, their keys in snake case."""
     for value, at in rows_of(path, "file of traces"):
         row = mapping(value, at, "a row")
         key = "observations" if isinstance(row.get("observations"), list) else "data"

@@ -122,7 +122,6 @@ def _graders(rule: Rule, judge_model: str | None, left_out: list[str]) -> Iterat
 
 
 def _grader(check: Check, judge_model: str | None) -> dict[str, Any] | None:
-    """The grader of a check, if there is one that means the same."""
     text = _theirs(check.value) if isinstance(check.value, str) else None
     if text is None or check.transform is not None or check.weight != 1:
         return None

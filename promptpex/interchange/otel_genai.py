@@ -47,7 +47,6 @@ def recognise(path: Path) -> bool:
 
 
 def read(path: Path) -> Imported:
-    """The requests of a file of spans."""
     return read_chats(path, _spans(path), WHERE, Log(), _plain)
 
 

@@ -157,7 +157,6 @@ def _outputs(
 
 
 def _model(row: Row) -> str:
-    """What the model is called: its label, else our name of it, else promptfoo's."""
     provider = row.get("provider")
     about = provider if isinstance(provider, dict) else {"id": provider}
     their_id = str(about.get("id") or "unknown")

@@ -136,7 +136,6 @@ def _text(data: Mapping[str, object], key: str, top: At) -> str:
 
 
 def _prompt(data: Mapping[str, object], top: At) -> tuple[Message, ...]:
-    """The turns: those of the prompt's text, else those that stand beside it."""
     text = _text(data, "prompt", top).replace("\r\n", "\n")
     messages = tuple(messages_of(divided(text, top.path)[1]))
     if messages:
@@ -171,7 +170,6 @@ def _spec(data: Mapping[str, object], top: At, variable: str, log: Log) -> Spec 
 
 
 def _suite(data: Mapping[str, object], top: At, log: Log) -> tuple[Suite, dict[str, str]]:
-    """The tests, and by its input as one text the case of each."""
     tests, at = data.get("promptPexTests"), top["promptPexTests"]
     if not tests:
         text = _text(data, "tests", top)

@@ -92,7 +92,6 @@ def is_json(path: Path) -> bool:
 
 
 def read_json(path: Path, *, variable: str | None) -> Imported:
-    """The cases of a file of tests."""
     log = Log()
     suite = json_suite(path, variable or INPUT_VARIABLE, log)
     return Imported(suite=suite, over=dict(log.over), notes=log.notes)
@@ -317,7 +316,6 @@ def _odd_row(row: TableRow, path: Path) -> list[Problem]:
 
 
 def read_csv(path: Path, *, rule_count: int | None, variable: str) -> Imported:
-    """As ``read``, for ``FORMAT``."""
     tests = csv_tests(path, rule_count=rule_count, variable=variable)
     return Imported(suite=tests.suite, problems=tests.problems)
 
@@ -379,7 +377,6 @@ def read_folder(path: Path, *, variable: str | None) -> Imported:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, without numbers and bullets."""
     lines = (_NUMBERED.sub("", line, count=1).strip() for line in text.splitlines())
     return [line for line in lines if line]
 

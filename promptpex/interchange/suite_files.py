@@ -88,7 +88,6 @@ def _cell(name: str, value: Any, other: dict[str, Any], fits: Callable[[object],
 
 
 def parse_csv(text: str, path: Path | str) -> Reading[Suite]:
-    """The suite of a CSV text, the line of each case, and what is wrong with the rest."""
     rows = safe_csv.loads(text, path=path, error=SuiteError)
     head = [name.strip() for name in rows[0].cells] if rows else []
     check_columns(head, path)
@@ -97,7 +96,6 @@ def parse_csv(text: str, path: Path | str) -> Reading[Suite]:
 
 
 def cells_by_name(head: Sequence[str], row: safe_csv.CsvRow, path: Path | str) -> dict[str, Any]:
-    """The cells of a row under the names of the first."""
     if len(row.cells) != len(head):
         message = f"this row has {len(row.cells)} cells; the first row names {len(head)}"
         raise SuiteError(message, path=path, line=row.line)
@@ -164,7 +162,6 @@ def parse_jsonl(text: str, path: Path | str) -> Reading[Suite]:
 
 
 def objects(text: str, path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The object of each line, with its number."""
     for line in jsonl.parse(text, path=path, error=SuiteError):
         if not isinstance(line.value, dict):
             raise SuiteError("each line must hold one case, a JSON object", path=path, line=line.number)

@@ -127,7 +127,6 @@ def entered(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def is_left_out(folder: Path) -> bool:
-    """Whether prompts are not looked for in a folder that was not named itself."""
     name = folder.name
     by_name = name.startswith(".") or name in NOT_ENTERED or name.endswith(NOT_ENTERED_ENDING)
     return by_name or os.path.lexists(folder / ENVIRONMENT)

@@ -69,7 +69,6 @@ def parse_text(text: str, path: Path | str) -> ParsedPrompt:
 
 
 def stem(path: Path | str) -> str:
-    """The file's name without what says its format."""
     name = Path(path).name
     suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
     return name[: len(name) - len(suffix)] or name

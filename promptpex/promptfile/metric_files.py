@@ -43,7 +43,6 @@ _CODE_LIMIT = 100_000
 
 
 def metrics_beside(prompt: Path) -> tuple[Metric, ...]:
-    """The metrics in a prompt's folder, by name."""
     metrics, problems = examine_beside(prompt)
     for problem in problems:
         if problem.severity == "error":
@@ -82,7 +81,6 @@ def is_metric(file: Path) -> bool:
 
 
 def name_of(file: Path) -> str:
-    """The metric's name: its file's without the endings."""
     return file.name[: file.name.rindex(".metric.")]
 
 

@@ -24,7 +24,6 @@ from promptpex.promptfile.render import named_variables
 
 
 def read(path: Path | str) -> Prompt:
-    """The prompt in this file."""
     return read_with_warnings(path)[0]
 
 

@@ -441,7 +441,6 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
 
 def _refuse_useless(tree: nodes.Template) -> None:
-    """Refuses what prompts have no use for."""
     for kind, name in _REFUSED:
         refused = tree.find(kind)
         if refused is not None:

@@ -93,7 +93,6 @@ def _depth(value: object) -> int:
 
 
 def _turned(value: object) -> object:
-    """The value with the members of its objects in the opposite order."""
     if isinstance(value, _Members):
         return _Members((name, _turned(part)) for name, part in reversed(value))
     return [_turned(part) for part in value] if isinstance(value, list) else value

@@ -79,7 +79,6 @@ class _SpecChecker:
         return True
 
     def check(self, values: Mapping[str, Any], findings: Findings) -> None:
-        """Ids that are taken, rules that say nothing, checks that cannot be used."""
         _check_ids(values["rules"], findings)
         _check_order(values["rules"], findings)
         for rule in values["rules"]:
@@ -93,7 +92,6 @@ class _SpecChecker:
 
 
 def _check_ids(rules: tuple[Rule, ...], findings: Findings) -> None:
-    """Ids that mean something else, and rules that say nothing."""
     reserved, ids = own_rules(), {rule.id for rule in rules}
     for rule in rules:
         place = findings.places["rules", rule.id]
@@ -107,7 +105,6 @@ def _check_ids(rules: tuple[Rule, ...], findings: Findings) -> None:
 
 
 def _check_order(rules: tuple[Rule, ...], findings: Findings) -> None:
-    """Rules that come after none that there is, or after themselves."""
     after = {rule.id: rule.after for rule in rules}
     circular, hints = in_circles(after), 0
     for rule in rules:

@@ -259,7 +259,6 @@ def examples(reply: ProposedChecks) -> Examples:
 
 
 def _refusal(proposal: Proposal) -> str:
-    """What the author is told of a refused proposal: its checks, and why they cannot stay."""
     check_texts = "; ".join(map(_shown, (*proposal.checks, *proposal.when)))
     return f"{check_texts or 'the checks'}: {proposal.dropped}"
 

@@ -251,7 +251,6 @@ def _numbered(replies: Sequence[RuleReply], known: Sequence[Rule], ids: Collecti
 
 
 def _say_if_full(count: int, most: int, more: bool, emit: Listener) -> None:
-    """Says that rules may be missing: the list is full, or the author says so."""
     if not more:
         return
     message = stored(

@@ -89,7 +89,6 @@ def instruction_text(prompt: Prompt) -> str:
 
 
 def prompt_text(prompt: Prompt) -> str:
-    """The text of all messages of a prompt, without the names of their roles."""
     return "\n\n".join(turn.content for turn in prompt.messages)
 
 
@@ -212,7 +211,6 @@ MOST = 8
 
 
 def changed(prompt: Prompt, spec: Spec) -> bool:
-    """Whether the prompt differs from the text that the spec was extracted from."""
     return spec.prompt_fingerprint not in (None, prompt.fingerprint)
 
 

@@ -39,7 +39,6 @@ def unpacked(file: BinaryIO, path: Path) -> BinaryIO:
 
 
 def plain_name(path: Path) -> Path:
-    """The name without ``.gz``: what the content is called."""
     return path.with_suffix("") if path.suffix.lower() == ENDING else path
 
 
@@ -154,6 +153,5 @@ def _unpacked(data: bytes, size: int, path: Path, error: type[InputError]) -> by
 
 @contextmanager
 def opened_zip(path: Path, *, what: str, error: type[InputError] = InputError) -> Iterator[ZipParts]:
-    """The parts of an archive."""
     with opened(path, error=error, what=what) as file:
         yield ZipParts(file, path, what, error)

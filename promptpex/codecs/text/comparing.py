@@ -206,7 +206,6 @@ def _places(words: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
 
 
 def _shared(mine: Sequence[str], at: int, theirs: Sequence[str], places: Sequence[int]) -> int:
-    """How many words from ``at`` on stand in a row at one of these places, at most."""
     return max((_run(mine, at, theirs, place) for place in places), default=0)
 
 

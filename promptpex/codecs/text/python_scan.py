@@ -21,12 +21,10 @@ class Definition:
 
 
 def literals(code: str) -> Iterator[re.Match[str]]:
-    """Comments, and what stands in quotes, in order."""
     return _LITERALS.finditer(code)
 
 
 def definitions(code: str) -> Iterator[Definition]:
-    """The functions that are defined at the top of the code, in order."""
     for match in _DEFINITION.finditer(without_literals(code)):
         yield Definition(match["name"], match.end(), match["async"] is not None)
 

@@ -70,7 +70,6 @@ def cut(text: str, length: int) -> str:
 
 
 def quoted(text: str, length: int = QUOTED) -> str:
-    """The text between quotation marks, on one line, cut to ``length`` characters."""
     return f"“{cut(' '.join(text.split()), length)}”"
 
 

@@ -61,19 +61,16 @@ class ConfigFiles:
         self.log.left_out(at.name, why, at.path, at.line)
 
     def path_of(self, name: str, at: At) -> Path:
-        """The file that a name with or without ``file://`` means."""
         if _ELSEWHERE.match(name):
             raise at.fail(f"{name.partition(':')[0]} addresses are not fetched; save the file beside this one")
         plain = name.removeprefix(FILE)
         return inside(self.folder, plain, error=InputError, what="file", path=at.path, line=at.line)
 
     def text(self, path: Path) -> str:
-        """The text of a file."""
         self._take(path)
         return read_text(path, error=InputError, what="file", limit=MAX_BYTES)
 
     def table(self, path: Path) -> list[CsvRow]:
-        """The rows of a CSV file, each cell as it stands."""
         lines = io.StringIO(self.text(path).removeprefix("\ufeff"), newline="")
         return list(read_rows(lines, path=path, guarded=False))
 
@@ -259,7 +256,6 @@ def _value(files: ConfigFiles, value: object, at: At) -> object:
 
 
 def _of_file(files: ConfigFiles, path: Path, at: At) -> object:
-    """The value in a file: its text, of YAML as JSON."""
     ending = path.suffix.lower()
     if ending in _MADE:
         files.left_out(at, stored("a program makes this value, and import runs no programs; write out the value"))

@@ -49,7 +49,6 @@ class TheirPrompt:
 
 
 def read_prompts(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]:
-    """The prompts under ``prompts``."""
     return [_without_environment(files, prompt) for prompt in _every(files, value, at)]
 
 
@@ -89,7 +88,6 @@ def _every(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]:
 
 
 def _written(files: ConfigFiles, raw: str, label: str, at: At) -> Iterator[TheirPrompt]:
-    """The prompts that an entry means: itself, or those of its files."""
     if raw.startswith(_ELSEWHERE):
         return files.left_out(at, stored("it is made by a program or fetched; write out its text"))
     for path in _files_of(files, raw, at):
@@ -139,7 +137,6 @@ def _of_file(files: ConfigFiles, path: Path, label: str, at: At) -> Iterator[The
 
 
 def _table(files: ConfigFiles, path: Path, at: At) -> Iterator[TheirPrompt]:
-    """The prompts of a CSV file: its column ``prompt``, or its only one."""
     rows = files.table(path)
     head = [name.strip().lower() for name in rows[0].cells] if rows else []
     column = head.index("prompt") if "prompt" in head else 0
@@ -187,7 +184,6 @@ def _chat(files: ConfigFiles, data: object, label: str, at: At) -> Iterator[Thei
 
 
 def _template(text: str) -> str:
-    """The template as ours reads it: what promptfoo takes for plain text stays plain."""
     if _is_partial(text) and not ("{% raw %}" in text and "{% endraw %}" in text):
         return f"{{% raw %}}{text}{{% endraw %}}"
     return _DUMP.sub("| tojson", text) if "dump" in text else text

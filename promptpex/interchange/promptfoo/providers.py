@@ -270,7 +270,6 @@ def _their_name(name: str, provider: str | None) -> str | None:
 
 
 def _extra(extra: Mapping[str, object], label: str, left_out: list[str]) -> dict[str, object]:
-    """Further parameters that promptfoo's providers take under the same name."""
     known_parameters = {key: value for key, value in extra.items() if key in _PARAMETERS}
     left_out += [
         stored("{key} of the model {label} is left out", key=key, label=label)

@@ -168,7 +168,6 @@ def _nothing(files: ConfigFiles, top: At) -> InputError:
 
 
 def _resolved(config: Data, entry: Data, at: At) -> Data:
-    """An assertion with the template that its ``$ref`` names filled in."""
     reference = entry.get("$ref")
     if not isinstance(reference, str):
         return entry
@@ -187,7 +186,6 @@ def _kept(config: Data) -> Data:
 
 
 def _texts(kept: Data) -> dict[str, str]:
-    """The sentences of rules by their ids, where an export of ours has kept them."""
     rule_texts = kept.get("rules")
     texts = rule_texts if isinstance(rule_texts, dict) else {}
     return {name: text for name, text in texts.items() if isinstance(text, str) and text.strip()}

@@ -330,7 +330,6 @@ class Conditions:
 
 
 def _text(value: object) -> str:
-    """A value as the kind ``equals`` compares it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -200,7 +200,6 @@ class _Room:
     characters: int = MAX_CHARACTERS
 
     def take(self, test: TheirTest) -> None:
-        """Counts a test."""
         self.tests -= 1
         self.values -= len(test.variables)
         self.asserts -= len(test.asserts)
@@ -241,7 +240,6 @@ def _default(files: ConfigFiles, config: Data, at: At) -> tuple[Data, At]:
 
 
 def _listed(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, At]]:
-    """The tests of a list, or of the files that are named in their place."""
     for item, place in items(value, at, "tests"):
         name = item.get("path") if isinstance(item, dict) and "path" in item else item
         if isinstance(item, dict) and name is not item:
@@ -272,7 +270,6 @@ def _of_files(files: ConfigFiles, name: str, at: At) -> Iterator[tuple[Data, At]
 
 
 def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, At, str]]:
-    """Each test of a scenario with each of its configurations."""
     for number, (item, place) in enumerate(_scenarios(files, value, at), 1):
         scenario = mapping(item, place, "a scenario")
         name = str(scenario.get("description") or f"scenario {number}")
@@ -290,7 +287,6 @@ def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[D
 
 
 def _scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[object, At]]:
-    """The scenarios of a list, or of the files that are named in their place."""
     for item, place in items(value, at, "scenarios"):
         if not isinstance(item, str):
             yield item, place
@@ -301,7 +297,6 @@ def _scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[obje
 
 
 def _with(data: Data, at_data: At, test: Data, at_test: At, files: ConfigFiles) -> Data:
-    """A scenario's configuration with one of its tests, as promptfoo merges them."""
     parts = {
         key: {
             **mapping(data.get(key), at_data[key], key),
@@ -389,7 +384,6 @@ def _transform(files: ConfigFiles, options: Data, at: At) -> str | None:
 
 
 def _name_unread_of_default(files: ConfigFiles, default: Data, at: At) -> None:
-    """Names what is read of a test and not of the defaults of all."""
     if default.get("description"):
         files.left_out(at["description"], stored("the reasoning of a case is its own"))
     metadata = default.get("metadata")

@@ -74,7 +74,6 @@ def names_file(value: object) -> bool:
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """All texts in a value."""
     if isinstance(value, str):
         yield value
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
@@ -106,7 +105,6 @@ _GIVEN: dict[Given, str] = {
 
 
 def python_problem(check: Check) -> str | None:
-    """Why promptfoo cannot run this code, if it cannot."""
     if not isinstance(check.value, str):
         return "its value is not a text"
     if count_asking(check.value):

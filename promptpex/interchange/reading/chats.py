@@ -277,7 +277,6 @@ def _of_responses(items: Sequence[Row]) -> str:
 
 
 def _tokens(row: Row, paths: Paths) -> int | None:
-    """The tokens at the first path that has some."""
     for path in paths:
         before, _, start = path.rpartition(".")
         inner = _read(_at(row, before)) if path.endswith("*") else None

@@ -102,7 +102,6 @@ def label(model: str) -> str:
 
 
 def count(value: object) -> int | None:
-    """The value as a number of tokens, where it is one."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
     if isinstance(value, float) and value.is_integer():

@@ -115,7 +115,6 @@ LONGEST_JSON = 500 * MEGABYTE
 
 
 def read_json(path: Path, what: str) -> object:
-    """The file as data."""
     return loaded(read_text(path, error=InputError, what=what, limit=LONGEST_JSON), path)
 
 
@@ -208,7 +207,6 @@ def first_row(path: Path) -> Mapping[str, object]:
 
 
 def _first_keys(beginning: str) -> Iterator[str]:
-    """The keys of an object that is cut off: its own, not those of what it holds."""
     depth, before, place = 0, "", 0
     while (token := _TOKEN.match(beginning, place)) is not None:
         place, text = token.end(), token[0].strip()

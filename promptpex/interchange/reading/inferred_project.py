@@ -63,7 +63,6 @@ def assembled(
 
 
 def _alone(exchanges: Sequence[Exchange], log: Log) -> Imported:
-    """The cases of requests of which only the inputs are known."""
     for each in exchanges:
         if each.answers:
             why = stored("the file does not contain the prompt behind its outputs; name it with --prompt")
@@ -73,7 +72,6 @@ def _alone(exchanges: Sequence[Exchange], log: Log) -> Imported:
 
 
 def _project(exchanges: Sequence[Exchange], called: str, number: int, log: Log) -> Imported:
-    """The prompt of chats with the same roles, with its cases and outputs."""
     messages, inputs = inferred_template(
         [each.messages for each in exchanges], {name for each in exchanges for name in each.inputs}
     )

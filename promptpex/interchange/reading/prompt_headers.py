@@ -165,7 +165,6 @@ def schema_of(value: object) -> dict[str, Any]:
 
 
 def _is_ours(value: Mapping[str, object]) -> bool:
-    """Whether the properties are in Prompty's words rather than in JSON schema's."""
     properties = value.get("properties")
     declared = properties if isinstance(properties, list) else list(properties.values()) if isinstance(
         properties, dict) else []  # fmt: skip

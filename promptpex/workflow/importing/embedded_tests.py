@@ -34,7 +34,6 @@ def with_own_rules(session: Session, prompt: Prompt, spec: Spec) -> Spec:
 
 
 def first_suite(prompt: Prompt, suite_for: str) -> Suite:
-    """The suite before any case is generated: the prompt file's own test data."""
     return Suite(prompt=suite_for, cases=own_cases(prompt))
 
 

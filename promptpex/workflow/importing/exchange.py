@@ -47,7 +47,6 @@ class FileSource:
         return Project(prompt, spec, suite, concerned=_concerned(spec, suite), rendered=promptfile.renderer(prompt))
 
     def run(self) -> Run:
-        """The run."""
         if self._is_suite:
             message = "this is a case file, and has no outputs; name a run: its folder, id or name"
             raise InputError(message, path=self._path)
@@ -62,7 +61,6 @@ def _models(run: Run) -> tuple[str, ...]:
 
 
 def _concerned(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
-    """Of rules with ``when``, the ids of the cases for which it holds."""
     with check_time():
         return {
             rule.id: frozenset(case.id for case in suite.cases if not check_inputs(rule.when, case.inputs))
@@ -97,7 +95,6 @@ def whole_of(path: Path, formats: Mapping[str, Format]) -> Path:
 
 
 def require_extension(path: Path, format_: Format) -> None:
-    """Refuses a file whose name says that it is in another format."""
     if format_.extensions and path.suffix.lower() not in format_.extensions:
         raise InputError(
             f"a file in the format {format_.name} must end in {' or '.join(format_.extensions)}", path=path
