@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -207,13 +206,11 @@ def _take_grade(text: str, line: int, reading: _Reading) -> None:
 
 def _is_unfinished(text: str) -> bool:
     try:
-        return text.startswith("{") and isinstance(_beginning(text), dict)
+        return text.startswith("{") and isinstance(
+            from_json(text, allow_inf_nan=False, allow_partial="trailing-strings"), dict
+        )
     except (ValueError, RecursionError):
         return False
-
-
-def _beginning(text: str) -> Any:
-    return from_json(text, allow_inf_nan=False, allow_partial="trailing-strings")
 
 
 def _check_replacements(reading: _Reading) -> None:

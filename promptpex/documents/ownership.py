@@ -45,13 +45,13 @@ def _hash(value: Any) -> str:
         return text_digest(repr(value), _DIGITS)
 
 
-def _name(pair: tuple[Any, Any]) -> str:
-    return str(pair[0])
-
-
 def _first_words(value: Any) -> Iterable[str]:
     """Words of its first text in the order of names, as many as are short together."""
-    values = [item for _, item in sorted(value.items(), key=_name)] if isinstance(value, Mapping) else [value]
+    values = (
+        [item for _, item in sorted(value.items(), key=lambda pair: str(pair[0]))]
+        if isinstance(value, Mapping)
+        else [value]
+    )
     text = next((item for item in values if isinstance(item, str) and item.strip()), "")[:200]
     plain = normal_form("NFKD", text.translate(_LETTERS)).lower()
     words = re.findall(r"[a-z0-9]+", "".join(letter for letter in plain if not unicodedata.combining(letter)))

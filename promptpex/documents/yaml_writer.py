@@ -37,7 +37,7 @@ def inline(value: Any, *, in_flow: bool = False) -> str:
     if isinstance(value, str):
         return _text(value, in_flow)
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(name, True)}: {inline(item, in_flow=True)}" for name, item in value.items())
+        inner = ", ".join(f"{_text(name, True)}: {inline(item, in_flow=True)}" for name, item in value.items())
         return f"{{{inner}}}"
     if isinstance(value, Sequence):
         return f"[{', '.join(inline(item, in_flow=True) for item in value)}]"
@@ -46,7 +46,7 @@ def inline(value: Any, *, in_flow: bool = False) -> str:
 
 def entry(name: str, value: Any, indent: int) -> str:
     """``name: value`` as lines without the last line end; ``indent`` blanks stand before all lines but the first."""
-    return f"{_key(name, False)}:{after_colon(value, indent)}"
+    return f"{_text(name, False)}:{after_colon(value, indent)}"
 
 
 def after_colon(value: Any, indent: int) -> str:
@@ -54,7 +54,7 @@ def after_colon(value: Any, indent: int) -> str:
     if isinstance(value, str):
         return f" {_block_text(value, indent + 2) if _fits_block(value) else _text(value, False)}"
     if isinstance(value, Mapping) and value:
-        return "\n" + _lines(mapping(value, indent + 2), indent + 2)
+        return f"\n{' ' * (indent + 2)}{mapping(value, indent + 2)}"
     if isinstance(value, Sequence) and value:
         items = "\n".join(item_text(item, indent + 2) for item in value)
         return "\n" + items
@@ -88,16 +88,8 @@ def document(value: Mapping[str, Any]) -> str:
     return mapping(value, 0) + "\n"
 
 
-def _lines(first_bare: str, indent: int) -> str:
-    return " " * indent + first_bare
-
-
 def _is_small(value: Mapping[str, Any]) -> bool:
     return "id" not in value and not any(isinstance(item, Mapping | list | tuple) for item in value.values())
-
-
-def _key(name: str, in_flow: bool) -> str:
-    return _text(name, in_flow)
 
 
 def _text(value: str, in_flow: bool) -> str:

@@ -36,7 +36,8 @@ def recognise(path: Path) -> bool:
 
 def read(path: Path) -> Imported:
     """The outputs of a file of results, with the prompt, the cases and the rules that they are of."""
-    data, at = _data(path), At(path)
+    at = At(path)
+    data = mapping(read_json(path, "file of results"), at, "a file of results")
     rows, heads = _parts(data, at)
     files = ConfigFiles(path.parent, Log())
     prompts, columns = _prompts(files, heads, at)
@@ -50,10 +51,6 @@ def read(path: Path) -> Imported:
         return replace(imported, outputs=tuple(outputs.get(0, ())))
     further = tuple(replace(part, outputs=tuple(outputs.get(n, ()))) for n, part in enumerate(imported.further))
     return replace(imported, further=further)
-
-
-def _data(path: Path) -> Row:
-    return mapping(read_json(path, "file of results"), At(path), "a file of results")
 
 
 def _parts(data: Row, at: At) -> tuple[list[Row], list[Row]]:
@@ -173,7 +170,7 @@ def _output(row: Row, case: str, model: str, repeat: int) -> Output:
     answered = RecordedAnswer(
         text,
         model,
-        message=_error(about, row),
+        message=str(about.get("error") or row.get("error") or "there is no output"),
         finish_reason=reason if isinstance(reason, str) else None,
         tokens_in=count(tokens.get("prompt")),
         tokens_out=count(tokens.get("completion")),
@@ -181,10 +178,6 @@ def _output(row: Row, case: str, model: str, repeat: int) -> Output:
         latency_ms=amount(row.get("latencyMs")),
     )
     return answered.output(case, repeat)
-
-
-def _error(about: Row, row: Row) -> str:
-    return str(about.get("error") or row.get("error") or "there is no output")
 
 
 FORMAT = Format(

@@ -42,7 +42,7 @@ def sibling(prompt: Path, kind: FileKind) -> Path:
         return prompt.with_name(f"{stem(prompt) or prompt.name}.{_OWN[kind]}")
     own = prompt.with_name(f"{stem(prompt) or prompt.name}.{kind}.yaml")
     short = prompt.with_name(f"{prompt.name.split('.')[0] or prompt.name}.{kind}.yaml")
-    if own != short and not own.exists() and _names(short, prompt.name):
+    if own != short and not own.exists() and _named_in(short) == prompt.name:
         return short
     return own
 
@@ -66,10 +66,6 @@ def of_prompt_beside(record: SpecOrSuite, path: Path | str) -> SpecOrSuite:
 
 def belongs_to(file: Path, prompt: str) -> bool:
     return file.is_file() and _named_in(file) in (None, prompt)
-
-
-def _names(file: Path, prompt: str) -> bool:
-    return _named_in(file) == prompt
 
 
 def _named_in(file: Path) -> str | None:

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs import jsonl, safe_csv, table_files
+from promptpex.codecs import json_text, jsonl, safe_csv, table_files
 from promptpex.codecs.files import file_lock
 from promptpex.codecs.files.atomic import write_bytes, write_text
 from promptpex.codecs.files.file_lock import append_whole
@@ -361,3 +361,9 @@ def test_a_text_that_no_cell_holds_is_a_mistake_of_ours() -> None:
     for text in ("\0", "a\rb", "x" * 40_000):
         with pytest.raises(ValueError, match="does not fit"):
             table_files.excel_bytes([[text]])
+
+
+def test_two_halves_are_a_character_and_one_is_refused() -> None:
+    assert json_text.loads(r'"\ud83d\ude00"') == "\U0001f600"
+    with pytest.raises(ValueError, match="half a character"):
+        json_text.loads(r'"\ud83d"')
