@@ -33,10 +33,11 @@ def test_lists_multiply_and_names_are_filled_in(tmp_path: Path, capsys: Capture)
 
 
 def test_what_all_tests_demand_holds_always_and_the_rest_under_conditions(tmp_path: Path, capsys: Capture) -> None:
-    tests = [
-        {"vars": {"word": "a"}, "assert": [{"type": "contains", "value": "A"}]},
-        {"vars": {"word": "b"}, "assert": [{"type": "contains", "value": "B"}]},
-        {"vars": {"word": "c"}, "assert": [{"type": "contains", "value": "B"}]},
+    never = {"type": "not-contains", "value": "Z"}
+    tests: list[Any] = [
+        {"vars": {"word": "a"}, "assert": [{"type": "contains", "value": "A"}, never]},
+        {"vars": {"word": "b"}, "assert": [{"type": "contains", "value": "B"}, never]},
+        {"vars": {"word": "c"}, "assert": [{"type": "contains", "value": "B"}, never]},
         {"vars": {"word": "{{d}}" * 40}, "assert": [{"type": "equals", "value": "D"}]},
         {"vars": {"word": "e"}, "options": {"disableDefaultAsserts": True}},
     ]
@@ -46,6 +47,7 @@ def test_what_all_tests_demand_holds_always_and_the_rest_under_conditions(tmp_pa
         "icontains": ["t1", "t2", "t3", "t4"],
         "contains": ["t1"],
         "contains-2": ["t2", "t3"],
+        "not-contains": ["t1", "t2", "t3"],
         "equals": ["t4"],
     }
     first, *_ = made.suite.cases
