@@ -115,7 +115,7 @@ def read(
     """A YAML file as data with line numbers.
 
     Args:
-        to_edit: whether ``yaml_patch`` is to change the text; it needs to know where everything ends.
+        to_edit: whether ``yaml_writer`` is to change the text; it needs to know where everything ends.
     """
     data = read_bytes(Path(path), error=error, what=what, limit=limit)
     text = decode(data, path=path, error=error, what=what)
