@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import model, time_limits
 from promptpex.assertions.javascript import js_values, v8, value_templates
-from promptpex.assertions.kinds import json_path
+from promptpex.assertions.kinds.json import steps_of
 from promptpex.assertions.model import Assertion, Unscorable
 from promptpex.codecs.text.inputs_as_text import has_template
 from promptpex.codecs.text.wording import cut
@@ -257,7 +257,7 @@ def _refuse(step: Step) -> None:
     if step.kind is not None and step.kind.refuse is not None:
         step.kind.refuse(step.assertion)
     if step.assertion.path is not None:
-        json_path.steps_of(step.assertion.path)
+        steps_of(step.assertion.path)
 
 
 def _warnings(steps: Iterable[Step], where: str) -> Iterable[str]:

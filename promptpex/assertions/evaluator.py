@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.assertions import time_limits
 from promptpex.assertions.compiler import Compiled, Step, detail_of, prepare
 from promptpex.assertions.javascript import js_values, v8, value_templates
-from promptpex.assertions.kinds import json_path
+from promptpex.assertions.kinds.json import looked_at
 from promptpex.assertions.model import (
     SET,
     Assertion,
@@ -211,7 +211,7 @@ def _matches(step: Step, checked: CheckedOutput) -> Iterable[v8.Match]:
 
 
 def _looked_at(assertion: Assertion, checked: CheckedOutput) -> list[CheckedOutput]:
-    return [checked] if assertion.path is None else json_path.looked_at(assertion, checked)
+    return [checked] if assertion.path is None else looked_at(assertion, checked)
 
 
 def rendered(value: object, variables: Mapping[str, object]) -> object:

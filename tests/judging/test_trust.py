@@ -8,7 +8,7 @@ import pytest
 
 from promptpex.core.outcomes import outcome_of
 from promptpex.core.records import UNTRUSTED, JudgeCalibration, MeasuredShare, Rule, Spec, Verdict
-from promptpex.judging.model_families import family, self_preference_warnings
+from promptpex.judging.judge import family, self_preference_warnings
 from promptpex.judging.verdict_precedence import Trust, weigh
 from tests.samples import spec
 

@@ -10,7 +10,7 @@ import pytest
 from promptpex.cli.progress import json_log, notices
 from promptpex.core.events import Event, Notice
 from promptpex.core.translation import from_data, reading_in, tr, tr_n
-from promptpex.judging.model_families import self_preference_warnings
+from promptpex.judging.judge import self_preference_warnings
 from promptpex.specs.source_quotes import notices as drift_notices
 from promptpex.specs.source_quotes import ungrounded
 from promptpex.workflow.roles import warn_about_small_model

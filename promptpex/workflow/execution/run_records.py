@@ -25,9 +25,8 @@ from promptpex.core.records import (
     Suite,
 )
 from promptpex.judging.judge import STAGE as JUDGE
-from promptpex.judging.judge import Judge
+from promptpex.judging.judge import Judge, self_preference_warnings
 from promptpex.judging.metric_judge import MetricJudge
-from promptpex.judging.model_families import self_preference_warnings
 from promptpex.judging.questions import QuestionJudge
 from promptpex.judging.same_as_expected import STAGE as MATCH
 from promptpex.judging.same_as_expected import MatchJudge
