@@ -4,7 +4,7 @@
     python scripts/agree_with_promptfoo.py --install   # by npm, at pinned versions, into a folder of its own
     python scripts/agree_with_promptfoo.py             # all suites; exit code 1 where a difference has no reason
 
-Both programs ask the same server on loopback, which answers the same chat the same way. ``tests/scripts`` runs a part
+Both programs ask the same server on loopback, which answers the same chat the same way. Tests run a part
 of it where promptfoo is installed (``PROMPTPEX_PROMPTFOO`` names another folder than the usual one).
 """
 

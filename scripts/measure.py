@@ -4,7 +4,7 @@
     python scripts/measure.py            # a line for each figure; exit code 1 where one is over its limit
     python scripts/measure.py --places   # with the places that were counted
 
-``tests/scripts/test_measure.py`` holds the limits. A limit is only ever lowered.
+``tests/repository/test_measure.py`` holds the limits. A limit is only ever lowered.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def figures_of(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
 
 
 def _sizes(parts: list[Module]) -> Iterator[Figure]:
-    yield Figure("lines of the package", sum(one.lines for one in parts), 101_000)
-    yield Figure("modules", len(parts), 540)
-    yield Figure("classes", figures.classes(parts), 830)
-    yield Figure("lines of tests", lines_of_tests(), 75_000)
+    yield Figure("lines of the package", sum(one.lines for one in parts), 99_700)
+    yield Figure("modules", len(parts), 532)
+    yield Figure("classes", figures.classes(parts), 811)
+    yield Figure("lines of tests", lines_of_tests(), 74_000)
     lines, place = figures.longest_function(parts)
     yield Figure("lines of the longest function", lines, 50, (place,))
     lines, place = figures.longest_file(parts)

@@ -1,7 +1,7 @@
 """What the pages are handed: folders, and objects for all that spends money or knows the project.
 
-The page cannot reach models or the project's files by itself (``tests/test_architecture.py``). What it needs of them
-is declared here as a Protocol, implemented in ``workflow`` and handed in by the command that starts the server.
+The page cannot reach models or the project's files by itself. What it needs of them is declared here as a Protocol,
+implemented in ``workflow`` and handed in by the command that starts the server.
 """
 
 from __future__ import annotations

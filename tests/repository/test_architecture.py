@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "promptpex"
 ENTRY = "promptpex"
 """What ``import promptpex`` means inside the package: a climb to the public names."""
