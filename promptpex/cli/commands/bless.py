@@ -11,10 +11,10 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.core.translation import from_data, tr, tr_n
-from promptpex.tables import AnyRun
 
 if TYPE_CHECKING:
     from promptpex.core.records import Blessed, Manifest
+    from promptpex.tables import AnyRun
     from promptpex.workflow.batches.find_runs import MeantRuns
 
 

@@ -10,12 +10,12 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
-from promptpex.tables import AnyRun
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
     from promptpex.core.records import Run
     from promptpex.grading.labels import LabelRules
+    from promptpex.tables import AnyRun
     from promptpex.workflow.batches.find_runs import MeantRuns
 
 
