@@ -181,4 +181,8 @@ async def test_an_answer_that_was_stored_before_its_model_had_a_price_has_a_cost
             completion = await client.complete(request("x").replace(price=price))
             costs.append((completion.cost_usd, completion.cached))
             assert client.meter.total.cost_usd == 0.0, "nothing is paid for twice"
+        paid = FakeClient(lambda asked: Completion(text="fine", tokens_in=10, tokens_out=5, cost_usd=0.5))
+        await stack(paid, store).complete(request("y"))
+        known = await stack(paid, store).complete(request("y").replace(price=(2.0, 8.0)))
+        assert (known.cost_usd, known.cached) == (0.5, True), "what it cost when it was paid for stays"
     assert costs == [(None, False), (6e-5, True), (12e-5, True)]
