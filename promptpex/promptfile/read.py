@@ -24,6 +24,7 @@ from promptpex.promptfile.render import named_variables
 
 
 def read(path: Path | str) -> Prompt:
+    """The prompt in a file, of any format; what it declares is in ``meta``, its warnings are dropped."""
     return read_with_warnings(path)[0]
 
 
