@@ -91,7 +91,7 @@ def figures_of(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
 
 
 def _sizes(parts: list[Module]) -> Iterator[Figure]:
-    yield Figure("lines of the package", sum(one.lines for one in parts), 99_750)
+    yield Figure("lines of the package", sum(one.lines for one in parts), 99_700)
     yield Figure("modules", len(parts), 532)
     yield Figure("classes", figures.classes(parts), 811)
     yield Figure("lines of tests", lines_of_tests(), 74_000)
